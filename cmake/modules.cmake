@@ -1,0 +1,77 @@
+# A folder of src/ is a module: a static library kw_NAME of its sources, its tests kw_NAME_test beside them.
+#
+#   kw_module(ops DEPENDS base kernel)
+#   kw_plugins(ops families NAMESPACE kw::ops::families HEADER ops/families.h TYPE Family RETURNS "std::vector<Op>")
+
+add_library(kw_flags INTERFACE)
+target_compile_options(kw_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                                          -Wno-missing-field-initializers  # designated initializers name what they set
+                                          # g++ 12 sees these in correct code around std::variant
+                                          $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-maybe-uninitialized>
+                                          $<$<BOOL:${KW_WERROR}>:-Werror>
+                                          # asserts name src/x.cpp: an installed program knows no folder of its builder
+                                          -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+target_include_directories(kw_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+
+function(kw_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.h)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(benches ${sources})
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$|/main\\.cpp$")
+  add_library(kw_${name} STATIC ${sources})
+  # Every header compiles alone: `cmake --build … --target all_verify_interface_header_sets`.
+  target_sources(kw_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
+  if(KW_TESTS)
+    set_target_properties(kw_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+  list(TRANSFORM ARG_DEPENDS PREPEND kw_)
+  target_link_libraries(kw_${name} PUBLIC kw_flags fmt::fmt ${ARG_DEPENDS} PRIVATE ${ARG_LIBRARIES})
+  # An x_bench.cpp is a program kw_x_bench.
+  if(KW_TESTS)
+    foreach(bench ${benches})
+      get_filename_component(program ${bench} NAME_WE)
+      add_executable(kw_${program} ${bench})
+      target_link_libraries(kw_${program} PRIVATE kw_${name})
+    endforeach()
+  endif()
+  if(KW_TESTS AND tests)
+    set_property(GLOBAL APPEND PROPERTY KW_TEST_SOURCES ${tests})
+  endif()
+endfunction()
+
+# The table of a plug-in folder: every FOLDER/NAME.cpp defines `RETURNS NAME();` in NAMESPACE; this writes the file that
+# lists them. A file without that function fails to link, by name.
+function(kw_plugins module folder)
+  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER;TYPE;RETURNS" "" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${module}/${folder}/*.cpp)
+  list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  set(declarations "")
+  set(entries "")
+  foreach(file ${files})
+    get_filename_component(plugin ${file} NAME_WE)
+    string(APPEND declarations "${ARG_RETURNS} ${plugin}();\n")
+    string(APPEND entries "    ${plugin},\n")
+  endforeach()
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/${module}_${folder}_table.cpp)
+  file(CONFIGURE OUTPUT ${table} CONTENT
+"// Written by the build from the files of src/${module}/${folder}.
+#include \"${ARG_HEADER}\"
+
+namespace ${ARG_NAMESPACE} {
+
+${declarations}
+namespace {
+const ${ARG_TYPE} kTable[] = {
+${entries}};
+}  // namespace
+
+const std::span<const ${ARG_TYPE}> table(kTable);
+
+}  // namespace ${ARG_NAMESPACE}
+" @ONLY)
+  target_sources(kw_${module} PRIVATE ${table})
+endfunction()
