@@ -1,0 +1,205 @@
+#include "ops/draw.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace kw::ops {
+namespace {
+
+// A neighbour of `value` in the type, `steps` away.
+double neighbour(double value, int steps, DType dtype) {
+  const double toward = steps > 0 ? INFINITY : -INFINITY;
+  for (int i = 0; i < std::abs(steps); ++i) {
+    if (dtype == DType::float32) {
+      value = std::nextafter(static_cast<float>(value), static_cast<float>(toward));
+    } else {
+      const double step = std::max(std::fabs(value) * 2 * unit_roundoff(dtype), smallest_subnormal(dtype));
+      value += steps > 0 ? step : -step;
+    }
+  }
+  return value;
+}
+
+// Reflects a value into a range, so that no probability piles up at its ends.
+double folded(double value, double low, double high) {
+  if (value >= low && value <= high) return value;
+  if (std::isinf(low) && std::isinf(high)) return value;
+  if (std::isinf(high)) return low + (low - value);
+  if (std::isinf(low)) return high - (value - high);
+  if (high == low) return low;
+  const double width = high - low;
+  double offset = std::fmod(std::fabs(value - low), 2 * width);
+  if (offset > width) offset = 2 * width - offset;
+  return low + offset;
+}
+
+class RealSource {
+ public:
+  RealSource(const Domain& domain, const Spread* spread, Manner manner, DType dtype, Random& random)
+      : domain_(domain), spread_(spread), manner_(manner), dtype_(dtype), random_(random) {
+    for (int i = 0; i < 6; ++i) {
+      few_.push_back(
+          folded(random_.chance(0.25) ? 0.0 : std::round(random_.normal() * 8) / 4, domain.low, domain.high));
+    }
+  }
+
+  double next() {
+    switch (manner_) {
+      case Manner::typical:
+        return typical();
+      case Manner::tails:
+        return tail();
+      case Manner::ties:
+        return random_.pick(few_);
+      case Manner::edges:
+        return random_.chance(0.6) ? edge() : typical();
+      case Manner::special:
+        return special();
+    }
+    return 0;
+  }
+
+ private:
+  double typical() {
+    if (!spread_) return folded(random_.normal(), domain_.low, domain_.high);
+    if (spread_->kind == Spread::Kind::uniform) return random_.uniform(spread_->low, spread_->high);
+    return folded(spread_->mean + spread_->deviation * random_.normal(), domain_.low, domain_.high);
+  }
+
+  double tail() {
+    const double far = std::min(domain_.far, largest_finite(dtype_) / 4);
+    const double magnitude = std::min(std::exp(2.0 * random_.normal()), far);
+    return folded(random_.sign() * magnitude, std::max(domain_.low, -far), std::min(domain_.high, far));
+  }
+
+  double edge() {
+    if (domain_.points.empty()) {
+      static constexpr std::array<double, 6> kPoints{0, 1, -1, 0.5, -0.5, 2};
+      return inside(neighbour(random_.pick(kPoints), static_cast<int>(random_.integer(-2, 2)), dtype_));
+    }
+    const double point = random_.pick(domain_.points);
+    if (random_.chance(0.5)) return inside(neighbour(point, static_cast<int>(random_.integer(-3, 3)), dtype_));
+    return inside(point + random_.sign() * std::exp2(random_.uniform(-20, 0)) * std::max(1.0, std::fabs(point)));
+  }
+
+  double special() {
+    const double chosen = random_.unit();
+    if (chosen < 0.3)
+      return inside(random_.sign() * smallest_subnormal(dtype_) * std::floor(std::exp2(random_.uniform(0, 20))));
+    if (chosen < 0.35) return inside(random_.sign() * 0.0);
+    if (chosen < 0.40 && domain_.infinities) {
+      const double infinity = random_.sign() * INFINITY;
+      if (infinity >= domain_.low && infinity <= domain_.high) return infinity;
+    }
+    if (chosen < 0.45 && domain_.nans) return NAN;
+    if (chosen < 0.5) return inside(random_.sign() * smallest_normal(dtype_));
+    return typical();
+  }
+
+  double inside(double value) const {
+    return value >= domain_.low && value <= domain_.high ? value : std::clamp(value, domain_.low, domain_.high);
+  }
+
+  const Domain& domain_;
+  const Spread* spread_;
+  Manner manner_;
+  DType dtype_;
+  Random& random_;
+  std::vector<double> few_;
+};
+
+std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, Manner manner, Random& random) {
+  const double low = std::max(domain.low, static_cast<double>(lowest_integer(dtype)));
+  const double high = std::min(domain.high, static_cast<double>(highest_integer(dtype)));
+  const auto within = [&](double value) { return static_cast<std::int64_t>(std::clamp(std::floor(value), low, high)); };
+  if (manner == Manner::typical) {
+    if (spread && spread->kind == Spread::Kind::uniform) {
+      return random.integer(within(spread->low), within(spread->high));
+    }
+    return random.integer(within(is_signed(dtype) ? -100 : 0), within(100));
+  }
+  if (manner == Manner::ties) return random.integer(within(0), within(2));
+  if (manner == Manner::edges || manner == Manner::special) {
+    // The type's own ends: overflow wraps around in every operator that defines it.
+    const std::int64_t lowest = std::isinf(domain.low) ? lowest_integer(dtype) : within(domain.low);
+    const std::int64_t highest = std::isinf(domain.high) ? highest_integer(dtype) : within(domain.high);
+    const std::int64_t ends[] = {lowest, highest, within(0), within(1), within(is_signed(dtype) ? -1 : 2)};
+    if (random.chance(0.3)) return random.pick(ends);
+  }
+  return random.integer(within(-1e6), within(1e6));
+}
+
+// The specification of the first operator that reads a slot, and which of its inputs that is.
+const InputSpec* first_reader(const Graph& graph, int slot) {
+  for (const GraphNode& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != slot) continue;
+      const auto& specs = node.call.op->inputs;
+      return &specs[std::min(i, specs.size() - 1)];
+    }
+  }
+  return nullptr;
+}
+
+// A weight that came with values, as those of a model do.
+bool has_own_values(const GraphInput& input) {
+  return input.role == Role::weight && input.declared->constant.count() > 0;
+}
+
+}  // namespace
+
+void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Manner manner, Random& random) {
+  const std::int64_t count = tensor.count();
+  if (tensor.dtype() == DType::boolean) {
+    for (bool& element : tensor.as<bool>()) element = random.bits() & 1;
+  } else if (!is_float(tensor.dtype())) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      tensor.set_integer(i, draw_integer(tensor.dtype(), domain, spread, manner, random));
+    }
+  } else {
+    RealSource source(domain, spread, manner, tensor.dtype(), random);
+    if (tensor.dtype() == DType::float32) {
+      for (float& element : tensor.as<float>()) element = static_cast<float>(source.next());
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) tensor.set_real(i, source.next());
+    }
+  }
+}
+
+std::vector<Tensor> draw_inputs(const Graph& graph, Manner manner, std::uint64_t seed) {
+  Random random(seed);
+  static const Domain kAnywhere;
+  std::vector<Tensor> tensors;
+  std::size_t next_constant = 0;
+  for (std::size_t slot = 0; slot < graph.inputs.size(); ++slot) {
+    const GraphInput& input = graph.inputs[slot];
+    if (input.role == Role::constant) {
+      tensors.push_back(graph.constants[next_constant++]);
+      continue;
+    }
+    if (has_own_values(input)) {
+      tensors.push_back(input.declared->constant);
+      continue;
+    }
+    Tensor tensor(input.type);
+    const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
+    const auto& spread = input.declared->spread;
+    draw_tensor(tensor, reader ? reader->domain : kAnywhere, spread ? &*spread : nullptr, manner, random);
+    tensors.push_back(std::move(tensor));
+  }
+  for (const GraphNode& node : graph.nodes) {
+    if (!node.call.op->draw) continue;
+    std::vector<Tensor*> own;
+    for (int slot : node.inputs) {
+      const auto index = static_cast<std::size_t>(slot);
+      const bool drawn = slot >= 0 && index < graph.inputs.size() && graph.inputs[index].role != Role::constant &&
+                         !has_own_values(graph.inputs[index]);
+      own.push_back(drawn ? &tensors[index] : nullptr);
+    }
+    node.call.op->draw(node.call, manner, random, own);
+  }
+  return tensors;
+}
+
+}  // namespace kw::ops

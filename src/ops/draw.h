@@ -1,0 +1,20 @@
+// Drawing the inputs of a graph: typical ones as the task's spreads say, and four harder manners.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel/tensor.h"
+#include "ops/graph.h"
+#include "ops/op.h"
+
+namespace kw::ops {
+
+// One tensor for each of graph.inputs (constants, and weights that come with values, as they are). The same seed gives
+// the same bits.
+std::vector<Tensor> draw_inputs(const Graph& graph, Manner manner, std::uint64_t seed);
+
+// Fills one tensor by a domain and, for typical values, a spread (null: normal around 0, cut to the domain).
+void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Manner manner, Random& random);
+
+}  // namespace kw::ops

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "ops/by_hand.h"
+
+namespace kw::ops {
+namespace {
+
+const Tensor kTwoByThree = tensor_of({1, 2, 3, 4, 5, 6}, {2, 3});
+
+TEST(MatMul, DropsTheAxisThatAVectorLends) {
+  const WideTensor left = answer("MatMul", on(tensor_of({1, 10}), kTwoByThree));
+  EXPECT_EQ(left.shape, (Shape{3}));
+  EXPECT_EQ(left.reals, (Numbers{41, 52, 63}));
+  const WideTensor both = answer("MatMul", on(tensor_of({1, 10}), tensor_of({3, 4})));
+  EXPECT_EQ(both.shape, Shape{});
+  EXPECT_EQ(both.reals, (Numbers{43}));
+}
+
+TEST(MatMul, BroadcastsBatches) {
+  const Tensor a = tensor_of({2, 3}, {2, 1, 1, 1});
+  const Tensor b = tensor_of({5, 7}, {2, 1, 1});
+  EXPECT_EQ(numbers("MatMul", on(a, b)), (Numbers{10, 14, 15, 21}));
+}
+
+TEST(MatMul, WrapsIntegersAround) {
+  const Tensor big = tensor_of({2147483647, 1}, {1, 2}, DType::int32);
+  const Tensor ones = tensor_of({1, 1}, {2, 1}, DType::int32);
+  EXPECT_EQ(numbers("MatMul", on(big, ones)), (Numbers{-2147483648.0}));
+}
+
+TEST(MatMul, RefusesInnerLengthsThatDiffer) {
+  EXPECT_TRUE(refused("MatMul", on(kTwoByThree, kTwoByThree)));
+  EXPECT_TRUE(refused("MatMul", on(kTwoByThree, tensor_of({1}, {}))));
+}
+
+TEST(Gemm, ScalesTransposesAndBroadcastsC) {
+  const Sample sample = on(kTwoByThree, kTwoByThree, tensor_of({10, 20}, {2, 1}))
+                            .attribute("transB", 1)
+                            .attribute("alpha", 0.5)
+                            .attribute("beta", 2.0);
+  // [[14, 32], [32, 77]] / 2 + 2 * [[10], [20]]
+  EXPECT_EQ(numbers("Gemm", sample), (Numbers{27, 36, 56, 78.5}));
+}
+
+TEST(Gemm, RefusesACThatWouldWidenTheProduct) {
+  const Tensor one = tensor_of({1}, {1, 1});
+  EXPECT_TRUE(refused("Gemm", on(one, one, tensor_of({1, 2}))));
+}
+
+}  // namespace
+}  // namespace kw::ops

@@ -1,0 +1,54 @@
+#include "ops/lengths.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/graph.h"
+
+namespace kw::ops {
+namespace {
+
+// ArgMax over the last of two open axes.
+Task argmax_of_open_lengths() {
+  Task task;
+  task.name = "t";
+  task.lengths = {{"N", 64}, {"C", 100}};
+  task.values = {{.name = "x", .lengths = {{64, "N"}, {100, "C"}}}};
+  task.nodes = {{.op = "ArgMax", .attributes = {{"axis", {std::int64_t{1}, {}}}}, .inputs = {"x"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  return task;
+}
+
+TEST(HiddenLengths, AreManyAndDifferentAndAllowed) {
+  const Task task = argmax_of_open_lengths();
+  const std::vector<Lengths> hidden = hidden_lengths(task, 1, 12);
+  ASSERT_EQ(hidden.size(), 12u);
+  EXPECT_EQ(std::set<Lengths>(hidden.begin(), hidden.end()).size(), 12u);
+  for (const Lengths& lengths : hidden) {
+    EXPECT_NE(lengths, task.lengths);
+    EXPECT_TRUE(resolve(task, lengths).ok());
+  }
+}
+
+TEST(HiddenLengths, RepeatForASeedAndDifferForAnother) {
+  const Task task = argmax_of_open_lengths();
+  EXPECT_EQ(hidden_lengths(task, 5, 4), hidden_lengths(task, 5, 4));
+  EXPECT_NE(hidden_lengths(task, 5, 4), hidden_lengths(task, 6, 4));
+}
+
+TEST(HiddenLengths, LeaveAnEmptyAxisOnlyWhereTheOperatorAllowsIt) {
+  bool saw_empty = false;
+  for (const Lengths& lengths : hidden_lengths(argmax_of_open_lengths(), 3, 200)) {
+    EXPECT_GT(lengths.at("C"), 0);  // ArgMax has no answer along an empty axis
+    saw_empty = saw_empty || lengths.at("N") == 0;
+  }
+  EXPECT_TRUE(saw_empty);
+}
+
+TEST(TinyLengths, AreTheLeastThatTellAxesApart) {
+  EXPECT_EQ(tiny_lengths(argmax_of_open_lengths()), (Lengths{{"C", 2}, {"N", 2}}));
+}
+
+}  // namespace
+}  // namespace kw::ops
