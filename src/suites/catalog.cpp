@@ -1,0 +1,98 @@
+#include "suites/catalog.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/nearest.h"
+#include "suites/onnx_task.h"
+
+namespace kw::suites {
+namespace fs = std::filesystem;
+namespace {
+
+Result<std::vector<fs::path>> suite_files() {
+  KW_TRY(const fs::path data, data_folder());
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(data / "suites", code)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  if (code) return fail("{}: cannot be read: {}", (data / "suites").string(), code.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+bool is_path(const std::string& name) {
+  return name.ends_with(".toml") || name.find('/') != std::string::npos || fs::exists(name);
+}
+
+// "model.onnx:NODE" split at the colon behind the file's name; empty parts where it is not such a name.
+std::pair<std::string, std::string> split_onnx(const std::string& name) {
+  const std::size_t ending = name.rfind(".onnx");
+  if (ending == std::string::npos) return {};
+  const std::size_t end = ending + 5;
+  if (end == name.size()) return {name, ""};
+  if (name[end] != ':') return {};
+  return {name.substr(0, end), name.substr(end + 1)};
+}
+
+Result<Task> task_of_onnx(const std::string& file, const std::string& node, const Lengths& dims) {
+  KW_TRY(const OnnxModel model, read_onnx(file));
+  if (node.empty() && model.nodes.size() != 1) {
+    return fail("{} has {} nodes: say which one, as {}:NAME (or {}:0 for the first)", file, model.nodes.size(), file,
+                file);
+  }
+  return task_from_node(model, node.empty() ? "0" : node, dims);
+}
+
+}  // namespace
+
+Result<std::vector<Suite>> installed_suites() {
+  KW_TRY(const std::vector<fs::path> files, suite_files());
+  std::vector<Suite> suites;
+  for (const fs::path& file : files) {
+    KW_TRY(Suite suite, read_suite(file));
+    suites.push_back(std::move(suite));
+  }
+  return suites;
+}
+
+Result<Suite> find_suite(const std::string& name_or_path) {
+  if (is_path(name_or_path)) return read_suite(name_or_path);
+  KW_TRY(const std::vector<fs::path> files, suite_files());
+  std::vector<std::string> names;
+  for (const fs::path& file : files) {
+    if (file.stem() == name_or_path) return read_suite(file);
+    names.push_back(file.stem().string());
+  }
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  return fail("no suite is called '{}'; there are {}, and any path of a .toml file", name_or_path, known);
+}
+
+Result<Task> find_task(const std::string& name, const Lengths& dims) {
+  if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
+  // path/to/suite.toml:NAME
+  if (const std::size_t colon = name.rfind(".toml:"); colon != std::string::npos) {
+    KW_TRY(Suite suite, read_suite(name.substr(0, colon + 5)));
+    const std::string wanted = name.substr(colon + 6);
+    std::vector<std::string> names;
+    for (Task& task : suite.tasks) {
+      if (task.name == wanted) return std::move(task);
+      names.push_back(task.name);
+    }
+    return fail("{} has no task '{}'{}", name.substr(0, colon + 5), wanted, nearest_hint(wanted, names));
+  }
+  KW_TRY(std::vector<Suite> suites, installed_suites());
+  std::vector<std::string> names;
+  for (Suite& suite : suites) {
+    for (Task& task : suite.tasks) {
+      if (task.name == name || suite.name + "/" + task.name == name) return std::move(task);
+      names.push_back(task.name);
+    }
+  }
+  return fail("no task is called '{}'{}; `kw tasks` lists them", name, nearest_hint(name, names));
+}
+
+}  // namespace kw::suites

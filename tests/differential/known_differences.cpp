@@ -1,0 +1,37 @@
+#include "differential/known_differences.h"
+
+namespace kw {
+namespace {
+
+constexpr KnownDifference kDifferences[] = {
+    {"Gelu", "float64 with approximate = tanh", "ONNX Runtime's constants have 32 bits; ours have 64"},
+    {"Shrink", "float64", "ONNX Runtime computes in float32"},
+    {"Mod", "integers beyond 2^53 with fmod",
+     "ONNX Runtime goes through doubles, which cannot hold them; ours is exact"},
+    {"Clip", "infinities with a limit left out", "ONNX's default is the type's largest number, and we follow it"},
+    {"Reduce...", "integers that overflow", "ONNX leaves it open; ONNX Runtime saturates, we wrap around"},
+    {"Einsum", "integers that overflow; '...' in no output term",
+     "ONNX leaves the first open; ONNX Runtime refuses the second"},
+    {"MaxPool, AveragePool, LpPool", "SAME with a kernel below the stride or with dilation; VALID with ceil_mode",
+     "ONNX Runtime pads or rounds otherwise than ONNX's formula, which we follow"},
+    {"ConvTranspose", "SAME with a kernel below the stride; output_shape beyond the natural one",
+     "ONNX Runtime and ONNX's own reference give two answers to the first, we follow the text; ONNX Runtime refuses "
+     "the second"},
+    {"GridSample", "cubic with padding_mode = border",
+     "ONNX Runtime differs from ONNX's own reference, which we match"},
+    {"Resize", "cubic with tf_crop_and_resize; equal lengths at a scale other than 1",
+     "ONNX Runtime differs from ONNX's own reference, which we match; ONNX Runtime copies in the second"},
+    {"DFT", "inverse and onesided", "ONNX Runtime differs from ONNX's own reference, which we match"},
+    {"LSTM", "clip", "ONNX's text would clip the cell's output too; neither ONNX Runtime nor we do"},
+};
+
+}  // namespace
+
+std::span<const KnownDifference> known_differences() { return kDifferences; }
+
+std::string not_in_onnxruntime(std::string_view op) {
+  if (op == "Scatter") return "left ONNX with opset 11: ScatterElements is the same operator and is compared";
+  return "";
+}
+
+}  // namespace kw
