@@ -1,0 +1,128 @@
+#include "targets/cpu/tools.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+namespace kw::targets {
+namespace fs = std::filesystem;
+namespace {
+
+const Tool kTools[] = {
+    {.name = "g++",
+     .use = "compiles kernels",
+     .package = "g++",
+     .required = true,
+     .version_argument = "-dumpfullversion"},
+    {.name = "clang++",
+     .use = "compiles kernels, some of them faster than g++ does",
+     .package = "clang",
+     .version_after = "version "},
+    {.name = "nvcc",
+     .use = "compiles kernels for the NVIDIA GPU of this machine",
+     .package = "nvidia-cuda-toolkit",
+     .version_after = ", V",
+     .only_with = "/proc/driver/nvidia",
+     .also_in = "/usr/local/cuda/bin"},
+    {.name = "cmake", .use = "builds kw from its source", .package = "cmake", .version_after = "version "},
+    {.name = "ninja", .use = "builds kw from its source", .package = "ninja-build"},
+};
+
+std::string program_in(const std::string& folders, const std::string& name) {
+  std::stringstream list(folders);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    const fs::path path = fs::path(folder) / name;
+    std::error_code code;
+    if (!folder.empty() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, code)) return path.string();
+  }
+  return {};
+}
+
+// Reads to the end, so that the writer is never stopped by a full pipe, and keeps the beginning.
+std::string drain(int from) {
+  constexpr std::size_t kMostKept = 1 << 16;
+  std::string text;
+  char block[4096];
+  for (;;) {
+    const ssize_t got = ::read(from, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    if (text.size() < kMostKept) text.append(block, static_cast<std::size_t>(got));
+  }
+}
+
+// What the program prints on its standard output; empty where it does not run or fails.
+std::string output_of(const std::string& program, const std::string& argument) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  char* arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(argument.c_str()), nullptr};
+  pid_t child = 0;
+  const bool started = ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ) == 0;
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  std::string text = started ? drain(ends[0]) : std::string();
+  ::close(ends[0]);
+  int status = 0;
+  if (!started || ::waitpid(child, &status, 0) != child || status != 0) return {};
+  return text;
+}
+
+// The digits and dots that follow `after`.
+std::string version_in(std::string_view text, std::string_view after) {
+  const auto start = text.find(after);
+  if (start == std::string_view::npos) return {};
+  text.remove_prefix(start + after.size());
+  return std::string(text.substr(0, text.find_first_not_of("0123456789.")));
+}
+
+}  // namespace
+
+std::span<const Tool> known_tools() { return kTools; }
+
+std::vector<ToolFound> look_for(std::span<const Tool> tools, const std::string& folders) {
+  std::vector<ToolFound> all;
+  for (const Tool& tool : tools) {
+    ToolFound found = {.tool = tool, .path = program_in(folders + ":" + tool.also_in, tool.name)};
+    if (!found.path.empty()) {
+      found.version = version_in(output_of(found.path, tool.version_argument), tool.version_after);
+    }
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+std::vector<ToolFound> look_for_tools() {
+  const char* folders = std::getenv("PATH");
+  return look_for(known_tools(), folders ? folders : "");
+}
+
+std::vector<Tool> missing_tools(std::span<const ToolFound> found) {
+  std::vector<Tool> missing;
+  for (const ToolFound& each : found) {
+    std::error_code code;
+    const bool of_use = each.tool.only_with.empty() || fs::exists(each.tool.only_with, code);
+    if (!each.works() && of_use) missing.push_back(each.tool);
+  }
+  return missing;
+}
+
+std::string install_command(std::span<const Tool> missing) {
+  std::string packages;
+  for (const Tool& tool : missing) packages += " " + tool.package;
+  const bool has_apt = ::access("/usr/bin/apt-get", X_OK) == 0;
+  return (has_apt ? "apt-get install" : "install these packages of your system:") + packages;
+}
+
+}  // namespace kw::targets
