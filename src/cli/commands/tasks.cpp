@@ -1,0 +1,111 @@
+// kw tasks: what there is to do.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "suites/catalog.h"
+
+namespace kw::cli::commands {
+namespace {
+
+constexpr const char* kDefaultSuite = "mobilekernelbench";
+
+Result<std::vector<suites::Suite>> wanted_suites(const Arguments& arguments) {
+  if (arguments.has("--all")) return suites::installed_suites();
+  std::vector<std::string> names = arguments.texts("SUITE");
+  if (names.empty()) names = {kDefaultSuite};
+  std::vector<suites::Suite> suites;
+  for (const std::string& name : names) {
+    KW_TRY(suites::Suite suite, suites::find_suite(name));
+    suites.push_back(std::move(suite));
+  }
+  return suites;
+}
+
+Status check_category(const std::vector<suites::Suite>& suites, const std::string& wanted) {
+  std::set<std::string> categories;
+  for (const suites::Suite& suite : suites) {
+    for (const Task& task : suite.tasks) categories.insert(task.category);
+  }
+  if (wanted.empty() || categories.contains(wanted)) return {};
+  std::string known;
+  for (const std::string& category : categories) known += (known.empty() ? "" : ", ") + category;
+  return fail("no category is called '{}'; there are {}", wanted, known);
+}
+
+void print_table(const std::vector<nlohmann::ordered_json>& rows, std::ostream& out) {
+  std::size_t name_width = 4, operator_width = 8, category_width = 8;
+  for (const auto& row : rows) {
+    name_width = std::max(name_width, row["name"].get_ref<const std::string&>().size());
+    category_width = std::max(category_width, row["category"].get_ref<const std::string&>().size());
+    operator_width = std::max(operator_width, row["operator"].get_ref<const std::string&>().size());
+  }
+  operator_width = std::min<std::size_t>(operator_width, 32);
+  const auto line = [&](const std::string& name, const std::string& category, std::string operators,
+                        const std::string& flops, const std::string& bytes) {
+    if (operators.size() > operator_width) operators = operators.substr(0, operator_width - 3) + "...";
+    out << fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>11}  {:>8}\n", name, name_width, category, category_width, operators,
+                       operator_width, flops, bytes);
+  };
+  line("NAME", "CATEGORY", "OPERATOR", "WORK", "MOVES");
+  for (const auto& row : rows) {
+    line(row["name"], row["category"], row["operator"], with_unit(row["flops"], "flop"), with_unit(row["bytes"], "B"));
+  }
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const std::vector<suites::Suite> suites, wanted_suites(arguments));
+  const std::string category = arguments.text("--category");
+  KW_CHECK(check_category(suites, category));
+  std::vector<nlohmann::ordered_json> rows;
+  std::set<std::string> operators;
+  std::set<std::string> categories;
+  for (const suites::Suite& suite : suites) {
+    for (const Task& task : suite.tasks) {
+      if (!category.empty() && task.category != category) continue;
+      const auto graph = ops::resolve(task);
+      if (!graph.ok()) return at("task '" + task.name + "'", graph.error());
+      rows.push_back(summary_of(task, *graph));
+      categories.insert(task.category);
+      for (const Node& node : task.nodes) operators.insert(node.op);
+    }
+  }
+  if (arguments.has("--json")) {
+    out << nlohmann::ordered_json(rows).dump(1) << "\n";
+    return kYes;
+  }
+  print_table(rows, out);
+  const auto counted = [](std::size_t count, const std::string& one, const std::string& many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+  };
+  out << fmt::format("\n{}, {}, {}. `kw show NAME` explains one.\n", counted(rows.size(), "task", "tasks"),
+                     counted(operators.size(), "operator", "operators"),
+                     counted(categories.size(), "category", "categories"));
+  return kYes;
+}
+
+}  // namespace
+
+Command tasks() {
+  return {
+      .name = "tasks",
+      .summary = "lists the tasks of a suite",
+      .description =
+          "Without a suite: mobilekernelbench. With --json: a list of objects with name, category, operator,\n"
+          "suite, inputs and outputs (name, dtype, shape; inputs also role), flops and bytes.",
+      .options = {{.name = "SUITE",
+                   .help = "an installed suite's name, or the path of a suite file",
+                   .repeated = true,
+                   .completes = Completes::suite},
+                  {.name = "--all", .help = "every installed suite"},
+                  {.name = "--category", .value = "C", .help = "only this category", .completes = Completes::category},
+                  {.name = "--json", .help = "one JSON list instead of a table"}},
+      .examples = {"kw tasks --category Matrix", "kw tasks mobilekernelbench --json"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands

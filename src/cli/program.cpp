@@ -1,0 +1,169 @@
+#include "cli/program.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/nearest.h"
+#include "cli/complete.h"
+
+namespace kw::cli {
+namespace {
+
+bool is_flag(const Option& option) { return option.name.starts_with("--"); }
+
+const Option* find_flag(const Command& command, const std::string& name) {
+  const auto found = std::ranges::find(command.options, name, &Option::name);
+  return found == command.options.end() || !is_flag(*found) ? nullptr : &*found;
+}
+
+// The option of the next word at a place, given how many such words came before.
+const Option* find_word(const Command& command, std::size_t before) {
+  for (const Option& option : command.options) {
+    if (is_flag(option)) continue;
+    if (before == 0 || option.repeated) return &option;
+    --before;
+  }
+  return nullptr;
+}
+
+Error wrong_use(const Command& command, const std::string& problem) {
+  return fail("{}; see `kw {} --help`", problem, command.name);
+}
+
+std::string usage(const Command& command) {
+  std::string line = "kw " + command.name;
+  for (const Option& option : command.options) {
+    std::string part = option.value.empty() ? option.name : option.name + " " + option.value;
+    if (!option.required) part = "[" + part + "]";
+    line += " " + part + (option.repeated ? "..." : "");
+  }
+  return line;
+}
+
+const Command* find_command(const std::string& name) {
+  const auto found = std::ranges::find(all_commands(), name, &Command::name);
+  return found == all_commands().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) names.push_back(command.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> commands = [] {
+    std::vector<Command> all;
+    for (const commands::Maker make : commands::table) all.push_back(make());
+    std::ranges::sort(all, {}, &Command::name);
+    return all;
+  }();
+  return commands;
+}
+
+Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& words) {
+  std::map<std::string, std::vector<std::string>> values;
+  std::size_t places = 0;
+  bool only_places = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--" && !only_places) {
+      only_places = true;
+      continue;
+    }
+    if (only_places || !words[i].starts_with("--")) {
+      const Option* option = find_word(command, places++);
+      if (!option) return wrong_use(command, fmt::format("did not expect '{}'", words[i]));
+      values[option->name].push_back(words[i]);
+      continue;
+    }
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const Option* option = find_flag(command, name);
+    if (!option) {
+      std::vector<std::string> names;
+      for (const Option& known : command.options) {
+        if (is_flag(known)) names.push_back(known.name);
+      }
+      return wrong_use(command, fmt::format("no option is called '{}'{}", name, nearest_hint(name, names)));
+    }
+    if (values.contains(name) && !option->repeated) return wrong_use(command, fmt::format("{} is given twice", name));
+    std::vector<std::string>& given = values[name];
+    if (option->value.empty()) {
+      if (equals != std::string::npos) return wrong_use(command, fmt::format("{} takes no value", name));
+    } else if (equals != std::string::npos) {
+      given.push_back(words[i].substr(equals + 1));
+    } else if (i + 1 < words.size()) {
+      given.push_back(words[++i]);
+    } else {
+      return wrong_use(command, fmt::format("{} needs a value: {} {}", name, name, option->value));
+    }
+  }
+  Arguments arguments;
+  for (const Option& option : command.options) {
+    if (option.required && !values.contains(option.name))
+      return wrong_use(command, fmt::format("{} is missing", option.name));
+  }
+  for (auto& [name, given] : values) arguments.add(name, std::move(given));
+  return arguments;
+}
+
+std::string help_text() {
+  std::string text =
+      "Kernelwright: compute kernels, proven right and made fast.\n\nusage: kw COMMAND ...\n\ncommands:\n";
+  for (const Command& command : all_commands()) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  text +=
+      "\n`kw COMMAND --help` explains one. A task is named by its name in a suite, by suite.toml:NAME, or as"
+      "\nmodel.onnx:NODE. Exit codes: 0 yes, 1 no, 2 wrong use or a broken machine.\n";
+  return text;
+}
+
+std::string help_text(const Command& command) {
+  std::string text = fmt::format("{}: {}\n\nusage: {}\n", command.name, command.summary, usage(command));
+  if (!command.description.empty()) text += "\n" + command.description + "\n";
+  text += "\noptions:\n";
+  for (const Option& option : command.options) {
+    const std::string name = option.value.empty() ? option.name : option.name + " " + option.value;
+    text += fmt::format("  {:<20} {}\n", name, option.help);
+  }
+  text += fmt::format("  {:<20} {}\n", "--help", "this text");
+  if (!command.examples.empty()) text += "\nexamples:\n";
+  for (const std::string& example : command.examples) text += "  " + example + "\n";
+  return text;
+}
+
+int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    const Command* asked = words.size() > 1 ? find_command(words[1]) : nullptr;
+    out << (asked ? help_text(*asked) : help_text());
+    return kYes;
+  }
+  if (words[0] == "--version") {
+    out << "kw " KW_VERSION "\n";
+    return kYes;
+  }
+  if (words[0] == "__complete") {
+    for (const std::string& candidate : completions({words.begin() + 1, words.end()})) out << candidate << "\n";
+    return kYes;
+  }
+  const Command* command = find_command(words[0]);
+  if (!command) {
+    err << fmt::format("kw: no command is called '{}'{}; `kw --help` lists them\n", words[0],
+                       nearest_hint(words[0], command_names()));
+    return kBroken;
+  }
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (std::ranges::find(rest, "--help") != rest.end() || std::ranges::find(rest, "-h") != rest.end()) {
+    out << help_text(*command);
+    return kYes;
+  }
+  const auto arguments = parse_arguments(*command, rest);
+  const Result<int> code = arguments.ok() ? command->run(*arguments, out) : Result<int>(arguments.error());
+  if (code.ok()) return *code;
+  out.flush();
+  err << "kw: " << code.error().message << "\n";
+  return kBroken;
+}
+
+}  // namespace kw::cli

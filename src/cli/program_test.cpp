@@ -1,0 +1,136 @@
+#include "cli/program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/scratch.h"
+#include "cli/complete.h"
+
+namespace kw::cli {
+namespace {
+
+struct Answer {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Answer run(const std::vector<std::string>& words) {
+  std::ostringstream out, err;
+  const int code = run_program(words, out, err);
+  return {code, out.str(), err.str()};
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+TEST(Program, ShowsHelpForNothingAndForHelp) {
+  EXPECT_EQ(run({}).out, help_text());
+  EXPECT_EQ(run({"--help"}).out, help_text());
+  for (const Command& command : all_commands()) {
+    EXPECT_NE(help_text().find(command.name), std::string::npos);
+    EXPECT_EQ(run({command.name, "--help"}).out, help_text(command));
+  }
+}
+
+TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
+  // What doctor measures is kept in a folder of the test's own.
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
+  for (const Command& command : all_commands()) {
+    EXPECT_GE(command.examples.size(), 2u) << command.name;
+    for (const std::string& example : command.examples) {
+      std::vector<std::string> words = split(example);
+      ASSERT_EQ(words.at(0), "kw");
+      words.erase(words.begin());
+      const Answer answer = run(words);
+      EXPECT_NE(answer.code, kBroken) << example << ": " << answer.err;
+      EXPECT_FALSE(answer.out.empty()) << example;
+    }
+  }
+}
+
+TEST(Program, OffersTheNearestNames) {
+  EXPECT_EQ(run({"taks"}).err, "kw: no command is called 'taks'; nearest: tasks; `kw --help` lists them\n");
+  EXPECT_EQ(run({"tasks", "--jsno"}).err, "kw: no option is called '--jsno'; nearest: --json; see `kw tasks --help`\n");
+  const Answer answer = run({"show", "Sofmax"});
+  EXPECT_EQ(answer.code, kBroken);
+  EXPECT_NE(answer.err.find("nearest: Softmax"), std::string::npos) << answer.err;
+}
+
+TEST(Program, RefusesWrongUse) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"show"},
+           {"show", "Softmax", "Relu"},
+           {"show", "Softmax", "--dim"},
+           {"show", "Softmax", "--dim", "N"},
+           {"show", "Softmax", "--dim", "Q=1"},
+           {"show", "Softmax", "--dim", "D=99999999999999"},
+           {"show", "Softmax", "--dim", "D=1000000000", "--onnx", "never_written.onnx"},
+           {"show", "Softmax", "--json=1"},
+           {"show", "Softmax", "--json", "--json"},
+           {"tasks", "--category", "Nonsense"},
+           {"tasks", "no-such-suite"},
+           {"tasks", "/no/such/file.toml"},
+           {"show", "/no/such/model.onnx:0"},
+       }) {
+    const Answer answer = run(words);
+    EXPECT_EQ(answer.code, kBroken);
+    EXPECT_TRUE(answer.err.starts_with("kw: ")) << answer.err;
+    EXPECT_EQ(answer.out, "");
+  }
+}
+
+TEST(Tasks, GivesJsonWithItsKeys) {
+  const Answer answer = run({"tasks", "--json"});
+  ASSERT_EQ(answer.code, kYes) << answer.err;
+  const auto list = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(list.size(), 190u);
+  for (const auto& task : list) {
+    for (const char* key : {"name", "category", "operator", "inputs", "outputs", "flops", "bytes"}) {
+      EXPECT_TRUE(task.contains(key)) << key;
+    }
+    for (const auto& input : task["inputs"]) {
+      EXPECT_TRUE(input.contains("name") && input.contains("dtype") && input.contains("shape") &&
+                  input.contains("role"));
+    }
+  }
+}
+
+TEST(Tasks, KeepsToACategory) {
+  const auto list = nlohmann::json::parse(run({"tasks", "--category", "Matrix", "--json"}).out);
+  EXPECT_EQ(list.size(), 19u);
+}
+
+TEST(Show, ExplainsWithAnExample) {
+  const Answer answer = run({"show", "Relu"});
+  ASSERT_EQ(answer.code, kYes) << answer.err;
+  for (const char* part : {"Relu", "tensors", "tolerance", "work", "example", "float32[64, 1024]"}) {
+    EXPECT_NE(answer.out.find(part), std::string::npos) << part << "\n" << answer.out;
+  }
+}
+
+TEST(Show, TakesOtherLengths) {
+  const auto task = nlohmann::json::parse(run({"show", "Relu", "--dim", "N=3", "--json"}).out);
+  EXPECT_EQ(task["inputs"][0]["shape"][0], 3);
+}
+
+TEST(Completion, OffersCommandsOptionsAndTasks) {
+  EXPECT_EQ(completions({"ta"}), std::vector<std::string>{"tasks"});
+  EXPECT_EQ(completions({"tasks", "--cat"}), std::vector<std::string>{"--category"});
+  const std::vector<std::string> names = completions({"show", "Softm"});
+  EXPECT_NE(std::ranges::find(names, "Softmax"), names.end());
+  EXPECT_EQ(completions({"show", "Relu", "--onnx", ""}), std::vector<std::string>{":files"});
+  const std::vector<std::string> categories = completions({"tasks", "--category", "M"});
+  EXPECT_EQ(categories.at(0), "Matrix");
+}
+
+}  // namespace
+}  // namespace kw::cli
