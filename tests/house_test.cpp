@@ -1,0 +1,329 @@
+// The rules of the house that a compiler does not know: who may include whom, where heavy headers may stand, how files
+// are named, how long they may be, that the map names every room.
+//
+// A rule is a function from texts to complaints ("src/ops/op.h:3: ..."), so that each is first shown to complain about
+// a made-up house and then held against this one.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Texts by their paths from the project's root.
+using Files = std::map<std::string, std::string>;
+using Complaints = std::vector<std::string>;
+// Of each folder of src/: the folders that it may include from.
+using Layers = std::map<std::string, std::set<std::string>>;
+
+constexpr int kMostLines = 700;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Every text file of the project except what .gitignore keeps out; files with a zero byte are not text.
+const Files& this_project() {
+  static const std::set<std::string> left_out = {".git", ".kw", "build", "__pycache__", "compile_commands.json"};
+  static const Files files = [] {
+    Files found;
+    const fs::path root = KW_SOURCE_DIR;
+    for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {
+      if (left_out.contains(entry->path().filename().string())) {
+        entry.disable_recursion_pending();
+      } else if (entry->is_regular_file()) {
+        const auto text = read_file(entry->path());
+        if (text.ok() && text->find('\0') == std::string::npos) {
+          found[entry->path().lexically_relative(root).string()] = *text;
+        }
+      }
+    }
+    return found;
+  }();
+  return files;
+}
+
+bool is_cpp(const std::string& path) { return path.ends_with(".cpp") || path.ends_with(".h"); }
+
+// "ops" of "src/ops/families/reduction.cpp"; "" where the file is in no folder of src/.
+std::string folder_of(const std::string& path) {
+  static const std::regex pattern("src/([^/]+)/.*");
+  std::smatch match;
+  return std::regex_match(path, match, pattern) ? match[1].str() : "";
+}
+
+std::set<std::string> folders_of_src(const Files& files) {
+  std::set<std::string> folders;
+  for (const auto& [path, text] : files) folders.insert(folder_of(path));
+  folders.erase("");
+  return folders;
+}
+
+struct Include {
+  std::string path;  // of the file that includes
+  int line = 0;
+  bool quoted = false;
+  std::string header;
+
+  std::string place() const { return fmt::format("{}:{}", path, line); }
+};
+
+std::vector<Include> includes_of(const Files& files) {
+  static const std::regex pattern(R"re(\s*#\s*include\s*([<"])([^>"]+)[>"].*)re");
+  std::vector<Include> includes;
+  for (const auto& [path, text] : files) {
+    if (!is_cpp(path)) continue;
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      std::smatch match;
+      if (std::regex_match(line, match, pattern)) includes.push_back({path, number, match[1] == "\"", match[2]});
+    }
+  }
+  return includes;
+}
+
+// "ops: base kernel" a line; # starts a comment. A folder may know only those above it, so that no circle can be
+// written.
+Layers layers_of(const Files& files, Complaints& complaints) {
+  Layers layers;
+  for (const std::string& line : lines_of(files.at("src/layers.txt"))) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t colon = line.find(':');
+    const std::string folder = line.substr(0, colon);
+    std::istringstream known(colon == std::string::npos ? "" : line.substr(colon + 1));
+    std::set<std::string> may_include;
+    for (std::string name; known >> name;) {
+      if (!layers.contains(name))
+        complaints.push_back("src/layers.txt: " + folder + " knows " + name + ", not above it");
+      may_include.insert(name);
+    }
+    layers[folder] = may_include;
+  }
+  return layers;
+}
+
+Complaints wrong_includes(const Files& files) {
+  Complaints complaints;
+  const Layers layers = layers_of(files, complaints);
+  for (const Include& include : includes_of(files)) {
+    const std::string from = folder_of(include.path);
+    if (!include.quoted || from.empty() || !layers.contains(from)) continue;
+    const std::string to = include.header.substr(0, include.header.find('/'));
+    if (to == include.header || !layers.contains(to)) {
+      complaints.push_back(
+          fmt::format("{}: \"{}\" does not begin with a folder of src/", include.place(), include.header));
+    } else if (to != from && !layers.at(from).contains(to)) {
+      complaints.push_back(fmt::format("{}: {} may not include from {} (src/layers.txt)", include.place(), from, to));
+    }
+  }
+  return complaints;
+}
+
+// DEPENDS of a folder's kw_module(...) says to the linker what layers.txt says to this test.
+Complaints disagreements_with_cmake(const Files& files) {
+  Complaints complaints;
+  Layers linked;
+  const std::string& text = files.at("src/CMakeLists.txt");
+  const std::regex module(R"(kw_module\((\w+)(?: DEPENDS((?: [a-z_]+)*))?)");
+  for (std::sregex_iterator match(text.begin(), text.end(), module), end; match != end; ++match) {
+    std::istringstream names((*match)[2].str());
+    linked[(*match)[1]] = std::set<std::string>(std::istream_iterator<std::string>(names), {});
+  }
+  for (const auto& [folder, may_include] : layers_of(files, complaints)) {
+    if (!linked.contains(folder)) {
+      complaints.push_back("src/CMakeLists.txt: no kw_module(" + folder + ")");
+    } else if (linked[folder] != may_include) {
+      complaints.push_back("src/CMakeLists.txt: DEPENDS of " + folder + " differs from src/layers.txt");
+    }
+  }
+  return complaints;
+}
+
+Complaints heavy_headers(const Files& files) {
+  static const std::regex heavy("(nlohmann/json\\.|toml\\+\\+/|onnx/|google/protobuf/).*");
+  Complaints complaints;
+  for (const Include& include : includes_of(files)) {
+    if (include.path.ends_with(".h") && std::regex_match(include.header, heavy)) {
+      complaints.push_back(
+          fmt::format("{}: <{}> is heavy: include it in a .cpp file", include.place(), include.header));
+    }
+  }
+  return complaints;
+}
+
+Complaints rooms_without_a_sign(const Files& files) {
+  Complaints complaints;
+  const Layers layers = layers_of(files, complaints);
+  for (const std::string& folder : folders_of_src(files)) {
+    if (!layers.contains(folder)) complaints.push_back("src/layers.txt: src/" + folder + " is missing");
+    if (files.at("ARCHITECTURE.md").find("src/" + folder) == std::string::npos) {
+      complaints.push_back("ARCHITECTURE.md: src/" + folder + " is not mentioned");
+    }
+  }
+  return complaints;
+}
+
+bool is_written_by_hand(const std::string& path) {
+  static const std::set<std::string> endings = {".cpp", ".h", ".py", ".bash", ".sh", ".cmake"};
+  return endings.contains(fs::path(path).extension().string()) || path == "kw";
+}
+
+Complaints names_that_are_not_snake_case(const Files& files) {
+  static const std::regex snake_case("_?[a-z0-9]+(_[a-z0-9]+)*");
+  Complaints complaints;
+  for (const auto& [path, text] : files) {
+    if (!is_written_by_hand(path)) continue;
+    for (const fs::path& part : fs::path(path)) {
+      if (!std::regex_match(part.stem().string(), snake_case)) complaints.push_back(path + ": not snake_case");
+    }
+  }
+  return complaints;
+}
+
+Complaints files_too_long(const Files& files) {
+  Complaints complaints;
+  for (const auto& [path, text] : files) {
+    const auto lines = std::ranges::count(text, '\n');
+    if (is_written_by_hand(path) && lines > kMostLines) {
+      complaints.push_back(fmt::format("{}: {} lines, at most {}: more than one idea?", path, lines, kMostLines));
+    }
+  }
+  return complaints;
+}
+
+// Folders that exist on one person's machine only.
+Complaints paths_of_a_machine(const Files& files) {
+  static const std::regex pattern(R"((^|[^\w.~}/-])/(home|root|work|workspace|Users|mnt)/\w)");
+  Complaints complaints;
+  for (const auto& [path, text] : files) {
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      if (line.size() < 10'000 && std::regex_search(line, pattern)) {
+        complaints.push_back(fmt::format("{}:{}: a path of somebody's machine", path, number));
+      }
+    }
+  }
+  return complaints;
+}
+
+// A page may name in `backticks` only files and folders that exist, unless its line calls them (new).
+Complaints files_that_pages_invent(const Files& files) {
+  static const std::regex named("`((src|tests|cmake|suites|completions)/[a-z_0-9/.]*)`(?! \\(new\\))");
+  Complaints complaints;
+  for (const auto& [page, text] : files) {
+    if (!page.ends_with(".md")) continue;
+    for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end; ++match) {
+      const std::string path = (*match)[1];
+      const auto next = files.lower_bound(path);
+      const bool exists =
+          next != files.end() && (path.ends_with("/") ? next->first.starts_with(path) : next->first == path);
+      if (!exists) complaints.push_back(fmt::format("{}: there is no {}", page, path));
+    }
+  }
+  return complaints;
+}
+
+std::string joined(const Complaints& complaints) {
+  std::string text;
+  for (const std::string& complaint : complaints) text += complaint + "\n";
+  return text;
+}
+
+TEST(House, SeesAnIncludeAgainstTheLayers) {
+  const Files house = {{"src/layers.txt", "# a comment\nbase:\nkernel: base\nops: base kernel\n"},
+                       {"src/kernel/shape.h", "#pragma once\n#include <vector>\n#include \"ops/op.h\"\n"},
+                       {"src/kernel/good.h", "#include \"base/files.h\"\n#include \"kernel/shape.h\"\n"},
+                       {"src/ops/op.cpp", "#include \"op.h\"\n"}};
+  EXPECT_EQ(joined(wrong_includes(house)),
+            "src/kernel/shape.h:3: kernel may not include from ops (src/layers.txt)\n"
+            "src/ops/op.cpp:1: \"op.h\" does not begin with a folder of src/\n");
+}
+
+TEST(House, SeesACircleOfLayers) {
+  EXPECT_EQ(joined(wrong_includes({{"src/layers.txt", "base: kernel\nkernel: base\n"}})),
+            "src/layers.txt: base knows kernel, not above it\n");
+}
+
+TEST(House, SeesALinkThatTheLayersDoNotAllow) {
+  const Files house = {{"src/layers.txt", "base:\nops: base\ncli: base ops\n"},
+                       {"src/CMakeLists.txt", "kw_module(base)\nkw_module(ops DEPENDS base cli LIBRARIES ${X})\n"}};
+  EXPECT_EQ(joined(disagreements_with_cmake(house)),
+            "src/CMakeLists.txt: no kw_module(cli)\nsrc/CMakeLists.txt: DEPENDS of ops differs from src/layers.txt\n");
+}
+
+TEST(House, SeesAHeavyHeaderInAHeader) {
+  const Files house = {{"src/base/json.h", "#include <nlohmann/json.hpp>\n"},
+                       {"src/base/json.cpp", "#include <nlohmann/json.hpp>\n"}};
+  EXPECT_EQ(joined(heavy_headers(house)),
+            "src/base/json.h:1: <nlohmann/json.hpp> is heavy: include it in a .cpp file\n");
+}
+
+TEST(House, SeesARoomWithoutASign) {
+  const Files house = {{"src/layers.txt", "base:\n"},
+                       {"ARCHITECTURE.md", "src/base is the ground.\n"},
+                       {"src/base/files.h", ""},
+                       {"src/judge/judge.h", ""}};
+  EXPECT_EQ(joined(rooms_without_a_sign(house)),
+            "src/layers.txt: src/judge is missing\nARCHITECTURE.md: src/judge is not mentioned\n");
+}
+
+TEST(House, SeesBadNamesLongFilesAndForeignPaths) {
+  const Files house = {{"src/base/BadName.h", ""},
+                       {"src/base/good_name.h", std::string(kMostLines, '\n')},
+                       {"src/base/long.cpp", std::string(kMostLines + 1, '\n')},
+                       {"README.md",
+                        "Fine: https://x.org/home/a\nsee /"
+                        "home/me/kw\n"}};
+  EXPECT_EQ(joined(names_that_are_not_snake_case(house)), "src/base/BadName.h: not snake_case\n");
+  EXPECT_EQ(joined(files_too_long(house)), "src/base/long.cpp: 701 lines, at most 700: more than one idea?\n");
+  EXPECT_EQ(joined(paths_of_a_machine(house)), "README.md:2: a path of somebody's machine\n");
+}
+
+TEST(House, SeesAPageThatNamesAFileThatIsGone) {
+  const Files house = {
+      {"README.md", "`src/base/` with `src/base/files.h`; `src/gone/` and `src/base/gone.h`; `src/x.h` (new)\n"},
+      {"src/base/files.h", ""}};
+  EXPECT_EQ(joined(files_that_pages_invent(house)),
+            "README.md: there is no src/gone/\nREADME.md: there is no src/base/gone.h\n");
+}
+
+TEST(House, IncludesObeyTheLayers) {
+  EXPECT_GT(includes_of(this_project()).size(), 20u);
+  EXPECT_EQ(joined(wrong_includes(this_project())), "");
+}
+
+TEST(House, LinksAsTheLayersSay) { EXPECT_EQ(joined(disagreements_with_cmake(this_project())), ""); }
+
+TEST(House, KeepsHeavyHeadersInSources) { EXPECT_EQ(joined(heavy_headers(this_project())), ""); }
+
+TEST(House, HasASignOnEveryRoom) { EXPECT_EQ(joined(rooms_without_a_sign(this_project())), ""); }
+
+TEST(House, NamesOnlyFilesThatExist) { EXPECT_EQ(joined(files_that_pages_invent(this_project())), ""); }
+
+TEST(House, NamesFilesInSnakeCase) { EXPECT_EQ(joined(names_that_are_not_snake_case(this_project())), ""); }
+
+TEST(House, HasNoFileTooLongToBeOneIdea) { EXPECT_EQ(joined(files_too_long(this_project())), ""); }
+
+TEST(House, NamesNobodysMachine) { EXPECT_EQ(joined(paths_of_a_machine(this_project())), ""); }
+
+TEST(House, SaysWhoMayUseIt) { EXPECT_NE(this_project().at("LICENSE").find("Apache License"), std::string::npos); }
+
+}  // namespace
+}  // namespace kw
