@@ -132,24 +132,37 @@ class Resolver {
  public:
   Resolver(const Task& task, const Lengths& lengths) : lengths_(lengths) { graph_.task = &task; }
 
+  // An error of a node stands at the node's place, any other at the task's.
   Result<Graph> run() {
     const Task& task = *graph_.task;
-    for (const Value& value : task.values) KW_CHECK(add_input(value));
+    if (auto added = add_inputs(); !added.ok()) return at_task(added.error());
     find_wanted();
     for (const Node& node : task.nodes) {
       if (auto added = add_node(node); !added.ok()) return at(place_of(node), added.error());
     }
-    if (task.outputs.empty()) return fail("the task has no output");
-    for (const Output& output : task.outputs) {
+    if (auto added = add_outputs(); !added.ok()) return at_task(added.error());
+    return std::move(graph_);
+  }
+
+ private:
+  Error at_task(const Error& error) const { return graph_.task->place.empty() ? error : at(graph_.task->place, error); }
+
+  Status add_inputs() {
+    for (const Value& value : graph_.task->values) KW_CHECK(add_input(value));
+    return {};
+  }
+
+  Status add_outputs() {
+    if (graph_.task->outputs.empty()) return fail("the task has no output");
+    for (const Output& output : graph_.task->outputs) {
       const auto found = slots_.find(output.name);
       if (found == slots_.end()) return fail("output '{}' is computed by no node", output.name);
       graph_.outputs.push_back(found->second);
       KW_CHECK(check_declared(output));
     }
-    return std::move(graph_);
+    return {};
   }
 
- private:
   static std::string place_of(const Node& node) {
     const std::string what = node.name.empty() ? node.op : fmt::format("{} '{}'", node.op, node.name);
     return node.place.empty() ? what : node.place + ": " + what;
@@ -307,14 +320,7 @@ class Resolver {
 
 Result<Graph> resolve(const Task& task) { return resolve(task, task.lengths); }
 
-Result<Graph> resolve(const Task& task, const Lengths& lengths) {
-  Result<Graph> graph = Resolver(task, lengths).run();
-  if (graph.ok() || task.place.empty() ||
-      graph.error().message.starts_with(task.place.substr(0, task.place.find(':')))) {
-    return graph;
-  }
-  return at(task.place, graph.error());
-}
+Result<Graph> resolve(const Task& task, const Lengths& lengths) { return Resolver(task, lengths).run(); }
 
 Result<std::vector<WideTensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
   assert(inputs.size() == graph.inputs.size());
