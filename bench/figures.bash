@@ -41,3 +41,4 @@ build/ci/bin/kw_onnx_cases "$(dirname "$(dirname "$(dirname "$(dpkg -L libonnx-t
 "$python" -W ignore tests/onnx_cases/generate.py "$work/cases" >"$work/log" 2>&1
 build/ci/bin/kw_onnx_cases "$work/cases/node" | grep ' passed, '
 build/ci/bin/kw_differential "$python" tests/differential/run_onnxruntime.py "$work" | tail -1
+build/ci/bin/kw_differential "$python" tests/differential/run_onnxruntime.py "$work" suites | tail -1

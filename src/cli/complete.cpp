@@ -66,7 +66,6 @@ std::vector<std::string> completions(const std::vector<std::string>& words) {
   const std::string typed = words.empty() ? "" : words.back();
   const std::vector<std::string> all = choices(words);
   if (all == std::vector<std::string>{":files"}) return all;
-  // A task may also be a node of a model file.
   std::vector<std::string> result;
   for (const std::string& choice : all) {
     if (choice.starts_with(typed)) result.push_back(choice);
