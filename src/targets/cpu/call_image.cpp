@@ -1,0 +1,152 @@
+#include "targets/cpu/call_image.h"
+
+#include <cassert>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace kw::cpu {
+namespace {
+
+// Grows by aligned pieces; addresses are offsets, for the vector moves.
+class Block {
+ public:
+  template <class T>
+  std::size_t add(std::span<const T> items) {
+    bytes_.resize((bytes_.size() + 15) / 16 * 16);
+    const std::size_t offset = bytes_.size();
+    // One byte at least: an offset must differ from the next piece's.
+    bytes_.resize(offset + std::max<std::size_t>(items.size_bytes(), 1));
+    if (!items.empty()) std::memcpy(bytes_.data() + offset, items.data(), items.size_bytes());
+    return offset;
+  }
+  std::size_t add(const std::string& text) { return add(std::span<const char>(text.c_str(), text.size() + 1)); }
+  template <class T>
+  void set(std::size_t offset, const T& item) {
+    std::memcpy(bytes_.data() + offset, &item, sizeof item);
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+template <class T>
+T* offset_pointer(std::size_t offset) {
+  return reinterpret_cast<T*>(offset);
+}
+
+kw_tensor tensor_of(const TensorType& type) {
+  kw_tensor tensor{};
+  assert(type.shape.rank() <= KW_MAX_RANK);
+  tensor.rank = type.shape.rank();
+  for (int axis = 0; axis < tensor.rank; ++axis) tensor.shape[axis] = type.shape[axis];
+  tensor.count = type.shape.count();
+  tensor.dtype = contract_number(type.dtype);
+  return tensor;
+}
+
+struct AddValue {
+  Block& block;
+  kw_attribute& to;
+
+  void integers(std::span<const std::int64_t> values) {
+    to.count = static_cast<std::int64_t>(values.size());
+    to.integers = offset_pointer<const std::int64_t>(block.add(values));
+  }
+  void reals(std::span<const double> values) {
+    to.count = static_cast<std::int64_t>(values.size());
+    to.reals = offset_pointer<const double>(block.add(values));
+  }
+  void texts(std::span<const std::string> values) {
+    std::vector<std::size_t> offsets;
+    for (const std::string& value : values) offsets.push_back(block.add(value));
+    to.count = static_cast<std::int64_t>(values.size());
+    to.texts = offset_pointer<const char* const>(block.add(std::span<const std::size_t>(offsets)));
+  }
+
+  void operator()(std::int64_t value) { integers({&value, 1}); }
+  void operator()(double value) { reals({&value, 1}); }
+  void operator()(const std::string& value) { texts({&value, 1}); }
+  void operator()(const std::vector<std::int64_t>& values) { to.list = 1, integers(values); }
+  void operator()(const std::vector<double>& values) { to.list = 1, reals(values); }
+  void operator()(const std::vector<std::string>& values) { to.list = 1, texts(values); }
+  // A tensor as an attribute (ConstantOfShape's value) is the list of its elements.
+  void operator()(const Tensor& tensor) {
+    to.list = 1;
+    if (!is_float(tensor.dtype())) return integers(tensor.integers());
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.real(i));
+    reals(values);
+  }
+};
+
+}  // namespace
+
+int contract_number(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return KW_FLOAT32;
+    case DType::float64:
+      return KW_FLOAT64;
+    case DType::float16:
+      return KW_FLOAT16;
+    case DType::bfloat16:
+      return KW_BFLOAT16;
+    case DType::int8:
+      return KW_INT8;
+    case DType::int16:
+      return KW_INT16;
+    case DType::int32:
+      return KW_INT32;
+    case DType::int64:
+      return KW_INT64;
+    case DType::uint8:
+      return KW_UINT8;
+    case DType::uint16:
+      return KW_UINT16;
+    case DType::uint32:
+      return KW_UINT32;
+    case DType::uint64:
+      return KW_UINT64;
+    case DType::boolean:
+      return KW_BOOL;
+  }
+  return 0;
+}
+
+std::vector<std::byte> call_image(const CallShape& shape) {
+  Block block;
+  kw_call call{};
+  block.add(std::span<const kw_call>(&call, 1));
+
+  const auto add_tensors = [&](const std::vector<TensorType>& types) {
+    std::vector<kw_tensor> tensors;
+    for (const TensorType& type : types) tensors.push_back(tensor_of(type));
+    return block.add(std::span<const kw_tensor>(tensors));
+  };
+  call.version = KW_CONTRACT_VERSION;
+  call.threads = shape.threads;
+  call.input_count = static_cast<std::int32_t>(shape.inputs.size());
+  call.output_count = static_cast<std::int32_t>(shape.outputs.size());
+  call.inputs = offset_pointer<const kw_tensor>(add_tensors(shape.inputs));
+  call.outputs = offset_pointer<kw_tensor>(add_tensors(shape.outputs));
+
+  std::vector<kw_attribute> attributes;
+  const auto add_attribute = [&](std::size_t node, const std::string& name, const Attribute& value) {
+    kw_attribute& attribute = attributes.emplace_back();
+    attribute.node = static_cast<std::int32_t>(node);
+    attribute.name = offset_pointer<const char>(block.add(name));
+    std::visit(AddValue{block, attribute}, value);
+  };
+  for (std::size_t node = 0; node < shape.nodes.size(); ++node) {
+    for (const auto& [name, value] : shape.nodes[node]) add_attribute(node, name, value);
+    add_attribute(node, "opset", Attribute(std::int64_t{shape.opset}));
+  }
+  call.attribute_count = static_cast<std::int32_t>(attributes.size());
+  call.attributes = offset_pointer<const kw_attribute>(block.add(std::span<const kw_attribute>(attributes)));
+  block.set(0, call);
+  return block.take();
+}
+
+}  // namespace kw::cpu

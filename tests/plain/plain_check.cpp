@@ -1,0 +1,216 @@
+// Holds every plain kernel (kernels/plain) against the operator's reference, on random cases of the operator.
+//
+//   kw_plain_check COMPILER [--seed N] [--count N] [OP | task:NAME]...      all operators without names
+//
+// The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "base/files.h"
+#include "ops/compare.h"
+#include "ops/draw.h"
+#include "ops/graph.h"
+#include "ops/lengths.h"
+#include "plain/plain.h"
+#include "suites/catalog.h"
+#include "targets/cpu/call_image.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Compiler {
+ public:
+  Compiler(std::string program, fs::path folder) : program_(std::move(program)), folder_(std::move(folder)) {
+    const fs::path data = *data_folder();
+    fs::copy_file(data / "include" / "kernelwright.h", folder_ / "kernelwright.h",
+                  fs::copy_options::overwrite_existing);
+    command(fmt::format("-x c++-header {0}/kernelwright.h -o {0}/kernelwright.h.gch", folder_.string()));
+  }
+
+  using Kernel = int (*)(kw_call*);
+  // Null, and the compiler's words on stderr, where it does not compile.
+  Kernel build(const std::string& source) {
+    if (const auto found = built_.find(source); found != built_.end()) return found->second;
+    const std::string base = (folder_ / fmt::format("k{}", built_.size())).string();
+    Kernel kernel = nullptr;
+    if (write_file(base + ".cpp", source).ok() && command(fmt::format("-shared {0}.cpp -o {0}.so", base)) == 0) {
+      void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) fmt::print(stderr, "{}\n", dlerror());
+      if (library != nullptr) kernel = reinterpret_cast<Kernel>(dlsym(library, "kw_run"));
+    }
+    return built_[source] = kernel;
+  }
+  std::size_t count() const { return built_.size(); }
+
+ private:
+  int command(const std::string& rest) {
+    return std::system(fmt::format("{} -std=c++20 -O1 -g0 -march=native -fPIC -Wall -Wextra -Werror -I{} "
+                                   "-include kernelwright.h {}",
+                                   program_, folder_.string(), rest)
+                           .c_str());
+  }
+
+  std::string program_;
+  fs::path folder_;
+  std::map<std::string, Kernel> built_;
+};
+
+// Runs the kernel on drawn inputs; what is wrong, or nothing.
+std::string check_once(Compiler& compiler, const Task& task, const Lengths* lengths, ops::Manner manner,
+                       std::uint64_t seed, std::string* not_checked) {
+  auto graph = lengths != nullptr ? ops::resolve(task, *lengths) : ops::resolve(task);
+  if (!graph.ok()) return graph.error().message;
+  const auto source = plain::plain_kernel(*graph);
+  if (!source.ok()) return source.error().message;
+  const std::vector<Tensor> inputs = ops::draw_inputs(*graph, manner, seed);
+  const auto expected = ops::evaluate(*graph, inputs);
+  if (!expected.ok()) {
+    *not_checked = expected.error().message;
+    return {};
+  }
+  const Compiler::Kernel kernel = compiler.build(*source);
+  if (kernel == nullptr) return "does not compile:\n" + *source;
+
+  cpu::CallShape shape{.opset = task.opset};
+  for (const ops::GraphInput& input : graph->inputs) shape.inputs.push_back(input.type);
+  for (std::size_t i = 0; i < graph->outputs.size(); ++i) shape.outputs.push_back(graph->output_type(i));
+  for (const ops::GraphNode& node : graph->nodes) shape.nodes.push_back(node.call.attributes);
+  std::vector<std::byte> image = cpu::call_image(shape);
+  kw_call* call = cpu::settle(image.data());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const_cast<kw_tensor&>(call->inputs[i]).data = const_cast<std::byte*>(inputs[i].bytes().data());
+  }
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : shape.outputs) outputs.emplace_back(type);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::ranges::fill(outputs[i].bytes(), std::byte{0xa5});
+    call->outputs[i].data = outputs[i].bytes().data();
+  }
+  std::vector<unsigned char> scratch(std::size_t{1} << 26, 0xa5);
+  call->scratch = scratch.data();
+  call->scratch_bytes = static_cast<std::int64_t>(scratch.size());
+  if (kernel(call) != KW_OK) return fmt::format("says: {}", call->message);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const kw_tensor& written = call->outputs[i];
+    const Shape got_shape(std::vector<std::int64_t>(written.shape, written.shape + written.rank));
+    if (shape.outputs[i].from_values && got_shape.count() <= outputs[i].count()) {
+      Tensor cut(shape.outputs[i].dtype, got_shape);
+      std::copy_n(outputs[i].bytes().begin(), cut.bytes().size(), cut.bytes().begin());
+      outputs[i] = std::move(cut);
+    } else if (got_shape != outputs[i].shape()) {
+      return fmt::format("output {} got shape {} instead of {}", i, got_shape.text(), outputs[i].shape().text());
+    }
+    const ops::Comparison comparison = ops::compare((*expected)[i], outputs[i]);
+    if (!comparison.right()) {
+      std::string about;
+      for (const TensorType& type : shape.inputs) about += type.text() + " ";
+      for (const auto& [name, value] : graph->nodes[0].call.attributes) about += name + "=" + text_of(value) + " ";
+      return fmt::format("output {} ({}): {}\n    inputs {}", i, name_of(manner), comparison.text((*expected)[i]),
+                         about);
+    }
+  }
+  return {};
+}
+
+struct Tally {
+  int right = 0;
+  int wrong = 0;
+  int not_checked = 0;
+  std::string example;
+};
+
+void count(Tally& tally, const std::string& problem, const std::string& not_checked) {
+  if (!not_checked.empty()) {
+    ++tally.not_checked;
+  } else if (problem.empty()) {
+    ++tally.right;
+  } else if (++tally.wrong == 1) {
+    tally.example = problem;
+  }
+}
+
+Tally check_op(Compiler& compiler, const ops::Op& op, std::uint64_t seed, int cases) {
+  Tally tally;
+  Random random(seed);
+  for (int i = 0; i < cases && tally.wrong < 3; ++i) {
+    const ops::Sample sample = op.sample(random);
+    const Task task = ops::task_of(op, sample);
+    std::string not_checked;
+    const std::string problem =
+        check_once(compiler, task, nullptr, ops::kManners[i % std::size(ops::kManners)], random.bits(), &not_checked);
+    count(tally, problem, not_checked);
+  }
+  return tally;
+}
+
+Tally check_task(Compiler& compiler, const Task& task, std::uint64_t seed) {
+  Tally tally;
+  std::vector<Lengths> shapes = ops::hidden_lengths(task, seed, 6);
+  shapes.insert(shapes.begin(), task.lengths);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    std::string not_checked;
+    const std::string problem =
+        check_once(compiler, task, &shapes[i], ops::kManners[i % std::size(ops::kManners)], seed + i, &not_checked);
+    count(tally, problem, not_checked);
+  }
+  return tally;
+}
+
+int main_of(std::vector<std::string> words) {
+  const std::string program = words.empty() ? "g++" : words[0];
+  std::uint64_t seed = 1;
+  int cases = 20;
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "--seed" && i + 1 < words.size())
+      seed = std::stoull(words[++i]);
+    else if (words[i] == "--count" && i + 1 < words.size())
+      cases = std::stoi(words[++i]);
+    else
+      names.push_back(words[i]);
+  }
+  if (names.empty()) {
+    for (const ops::Op& op : ops::all_ops()) names.push_back(op.name);
+  }
+  char pattern[] = "/tmp/kw_plain_XXXXXX";
+  const fs::path folder = mkdtemp(pattern);
+  Compiler compiler(program, folder);
+  int failed = 0, missing = 0, right = 0;
+  for (const std::string& name : names) {
+    Tally tally;
+    if (name.starts_with("task:")) {
+      const auto task = suites::find_task(name.substr(5));
+      if (!task.ok()) return fmt::print(stderr, "{}\n", task.error().message), 2;
+      tally = check_task(compiler, *task, seed);
+    } else {
+      const ops::Op* op = ops::find_op(name);
+      if (op == nullptr) return fmt::print(stderr, "{}: no such operator\n", name), 2;
+      if (!plain::is_there(name)) {
+        ++missing;
+        continue;
+      }
+      tally = check_op(compiler, *op, seed, cases);
+    }
+    right += tally.right;
+    if (tally.wrong == 0 && tally.right > 0) continue;
+    ++failed;
+    fmt::print("{}: {} right, {} wrong, {} without a reference\n  {}\n", name, tally.right, tally.wrong,
+               tally.not_checked, tally.example);
+  }
+  fmt::print("{} names: {} failed, {} without a plain kernel; {} cases right, {} sources compiled\n", names.size(),
+             failed, missing, right, compiler.count());
+  fs::remove_all(folder);
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int argc, char** argv) { return kw::main_of({argv + 1, argv + argc}); }
