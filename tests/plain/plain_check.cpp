@@ -78,12 +78,12 @@ std::string check_once(Compiler& compiler, const Task& task, const Lengths* leng
   const Compiler::Kernel kernel = compiler.build(*source);
   if (kernel == nullptr) return "does not compile:\n" + *source;
 
-  cpu::CallShape shape{.opset = task.opset};
+  targets::CallShape shape{.opset = task.opset};
   for (const ops::GraphInput& input : graph->inputs) shape.inputs.push_back(input.type);
   for (std::size_t i = 0; i < graph->outputs.size(); ++i) shape.outputs.push_back(graph->output_type(i));
   for (const ops::GraphNode& node : graph->nodes) shape.nodes.push_back(node.call.attributes);
-  std::vector<std::byte> image = cpu::call_image(shape);
-  kw_call* call = cpu::settle(image.data());
+  std::vector<std::byte> image = targets::call_image(shape);
+  kw_call* call = targets::settle(image.data());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const_cast<kw_tensor&>(call->inputs[i]).data = const_cast<std::byte*>(inputs[i].bytes().data());
   }

@@ -5,7 +5,7 @@
 #include <span>
 #include <type_traits>
 
-namespace kw::cpu {
+namespace kw::targets {
 namespace {
 
 // Grows by aligned pieces; addresses are offsets, for the vector moves.
@@ -149,4 +149,4 @@ std::vector<std::byte> call_image(const CallShape& shape) {
   return block.take();
 }
 
-}  // namespace kw::cpu
+}  // namespace kw::targets

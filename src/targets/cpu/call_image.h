@@ -11,7 +11,7 @@
 #include "kernel/tensor.h"
 #include "targets/cpu/contract.h"
 
-namespace kw::cpu {
+namespace kw::targets {
 
 struct CallShape {
   std::vector<TensorType> inputs;  // of all roles, in the task's order
@@ -48,4 +48,4 @@ inline kw_call* settle(std::byte* image) {
   return call;
 }
 
-}  // namespace kw::cpu
+}  // namespace kw::targets

@@ -1,0 +1,8 @@
+#include "parts/wide.h"
+
+// Acos: the arc cosine of every element; NaN outside [-1, 1].
+template <class T>
+void Acos(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {
+  y.allocate(x.shape());
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = T(std::acos(Wide<T>(x[i])));
+}

@@ -1,0 +1,8 @@
+#include "parts/wide.h"
+
+// Asinh: the inverse hyperbolic sine of every element.
+template <class T>
+void Asinh(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {
+  y.allocate(x.shape());
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = T(std::asinh(Wide<T>(x[i])));
+}

@@ -1,0 +1,8 @@
+#include "parts/scan.h"
+
+// CumSum: running sums along an axis; `exclusive` leaves each element itself out.
+template <class T, class I>
+void CumSum(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const I> axis, kw::Tensor<T>& y) {
+  scan(
+      node, x, axis[0], 0, [](Wide<T> p, Wide<T> q) { return p + q; }, y);
+}

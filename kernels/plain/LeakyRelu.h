@@ -1,0 +1,10 @@
+#include "parts/wide.h"
+
+// LeakyRelu: x where it is not negative, alpha * x elsewhere.
+template <class T>
+void LeakyRelu(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {
+  using W = Wide<T>;
+  const W alpha = W(node.real("alpha"));
+  y.allocate(x.shape());
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] >= 0 ? x[i] : T(alpha * W(x[i]));
+}

@@ -1,0 +1,10 @@
+#include <vector>
+
+#include "parts/broadcast_all.h"
+
+// Min: the smallest of all inputs, broadcast.
+template <class T>
+void Min(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw::Tensor<T>& y) {
+  const auto join = [](T p, T q) { return p > q ? q : p; };
+  broadcast_all<T>(node, xs, y, join, [](T joined) { return joined; });
+}

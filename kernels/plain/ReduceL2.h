@@ -1,0 +1,11 @@
+#include "parts/reduce.h"
+#include "parts/wide.h"
+
+// ReduceL2: the root of the sum of the squares along the axes.
+template <class T>
+void ReduceL2(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
+  using W = Wide<T>;
+  reduce_axes(
+      node, x, axes, y, W(0), [](W sum, T value) { return sum + W(value) * W(value); },
+      [](W sum, int64_t) { return std::sqrt(sum); });
+}

@@ -1,0 +1,10 @@
+#include "parts/reduce.h"
+#include "parts/wide.h"
+
+// ReduceSum: the sum of the elements along the axes.
+template <class T>
+void ReduceSum(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
+  using W = Wide<T>;
+  reduce_axes(
+      node, x, axes, y, W(0), [](W sum, T value) { return sum + W(value); }, [](W sum, int64_t) { return sum; });
+}

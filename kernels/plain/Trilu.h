@@ -1,0 +1,20 @@
+// Trilu: the upper or lower triangle of every matrix, from its k-th diagonal on; zero elsewhere.
+template <class T>
+void Trilu(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> k, kw::Tensor<T>& y) {
+  y.allocate(x.shape());
+  const int64_t rows = x.shape(-2);
+  const int64_t columns = x.shape(-1);
+  const bool upper = node.integer("upper", 1) != 0;
+  const int64_t diagonal = k.given() ? std::clamp(k[0], -rows, columns) : 0;
+  for (int64_t matrix = 0; matrix < x.count(); matrix += rows * columns) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t first = upper ? std::clamp<int64_t>(row + diagonal, 0, columns) : 0;
+      const int64_t last = upper ? columns : std::clamp<int64_t>(row + diagonal + 1, 0, columns);
+      const T* from = x.data() + matrix + row * columns;
+      T* to = y.data() + matrix + row * columns;
+      std::fill(to, to + first, T(0));
+      std::copy(from + first, from + last, to + first);
+      std::fill(to + last, to + columns, T(0));
+    }
+  }
+}

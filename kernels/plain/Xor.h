@@ -1,0 +1,6 @@
+#include "parts/broadcast.h"
+
+// Xor: whether exactly one is true, broadcast.
+inline void Xor(const kw::Node&, kw::Tensor<const bool> a, kw::Tensor<const bool> b, kw::Tensor<bool>& y) {
+  broadcast_binary(a, b, y, [](bool p, bool q) { return p != q; });
+}

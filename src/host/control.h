@@ -1,0 +1,99 @@
+// The memory that the judge and the process with the candidate share to speak with each other: what to run, and what
+// came of it. The candidate can write here too. So the judge takes nothing from here for granted: answers are held
+// against the outputs, and times against clocks that it reads itself.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sandbox/filters.h"
+#include "targets/cpu/contract.h"
+
+namespace kw::host {
+
+// Descriptors of the role "kernel", in their order from 3 on.
+enum Descriptors {
+  kCommand = sandbox::kCommandDescriptor,  // eventfd: the judge says that there is a command
+  kAnswer = sandbox::kAnswerDescriptor,    // eventfd: the host says that it is done
+  kControl = 5,
+  kInputs = 6,  // cannot be mapped writable
+  kOutputs = 7,
+  kLibrary = 8,  // the kernel's shared library
+};
+
+inline constexpr std::size_t kMostCalls = 64;
+inline constexpr std::size_t kMostTensors = 64;  // of one call, inputs and outputs together
+inline constexpr std::size_t kMostOutputs = 16;
+inline constexpr std::size_t kMostRegions = 4096;
+inline constexpr std::size_t kMostImageBytes = 128 * 1024;
+
+enum class Command : std::uint32_t {
+  none,
+  arrange,  // map the regions, make the calls, prepare
+  run,      // calls [first, first + count), once `go` is given
+  poison,   // fill the scratch memory that was used with a byte
+};
+
+// What the host is doing; a crash leaves it at what the candidate was doing.
+enum class Stage : std::uint32_t { start, load, loaded, prepare, run, idle };
+
+// A piece of a shared file mapped at an address; what lies between regions is not there.
+struct Region {
+  std::uint32_t writable;  // of the outputs' file; else of the inputs'
+  std::uint32_t reserved;
+  std::uint64_t offset;
+  std::uint64_t size_bytes;
+  std::uint64_t address;
+};
+
+struct Answer {
+  std::int32_t status;
+  std::int32_t ranks[kMostOutputs];
+  std::int64_t shapes[kMostOutputs][KW_MAX_RANK];
+};
+
+struct Fault {
+  std::int32_t signal;
+  std::int32_t system_call;  // of SIGSYS
+  std::uint64_t address;
+};
+
+struct Control {
+  // From the judge.
+  Command command;
+  std::uint32_t first;
+  std::uint32_t count;
+  std::uint32_t sequence;  // of this command
+  std::uint32_t spin;      // wait for `go`
+  std::uint32_t poison;
+  std::uint32_t threads;
+  std::uint32_t region_count;
+  std::uint32_t call_count;
+  std::uint32_t tensor_count;  // of one call
+  std::uint64_t scratch_bytes;
+  std::uint64_t kept_bytes;
+  std::uint64_t image_bytes;
+  std::uint32_t constant[kMostTensors];  // which inputs kw_prepare may see
+  std::uint64_t addresses[kMostCalls * kMostTensors];
+  Region regions[kMostRegions];
+  alignas(64) std::byte image[kMostImageBytes];
+
+  // The race track: each on a line of its own.
+  alignas(64) std::atomic<std::uint32_t> ready;
+  alignas(64) std::atomic<std::uint32_t> go;
+  alignas(64) std::atomic<std::uint32_t> done;
+
+  // From the host.
+  alignas(64) Stage stage;
+  std::uint32_t failed;  // of the last command: 1, and why
+  char message[512];
+  std::uint32_t prepares;  // the kernel has kw_prepare
+  std::uint32_t varies;    // it says KW_VARIES
+  std::uint32_t registers_changed;
+  std::uint64_t scratch_used;
+  Fault fault;
+  Answer answers[kMostCalls];
+};
+
+}  // namespace kw::host

@@ -1,0 +1,308 @@
+// The host: the small piece of ours that lives in one process with a candidate.
+//
+// It knows nothing worth stealing: the inputs, where outputs go, and the shape of the call. It sets the table for each
+// command before `go`, so that between `go` and `done` nothing happens but the candidate's calls. A check and a timed
+// run look the same from here.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "host/control.h"
+#include "host/roles.h"
+#include "targets/cpu/call_image.h"
+
+namespace kw::host {
+namespace {
+
+constexpr char kLibraryFile[] = "kernel.so";
+constexpr int kCrashed = 101;
+
+Control* control = nullptr;
+
+bool before(sandbox::Job& job) {
+  if (job.descriptors.size() < 6) return false;
+  const int file = ::open(kLibraryFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  struct stat about {};
+  if (::fstat(kLibrary, &about) != 0) return false;
+  void* content = ::mmap(nullptr, static_cast<std::size_t>(about.st_size), PROT_READ, MAP_PRIVATE, kLibrary, 0);
+  if (content == MAP_FAILED) return false;
+  const bool written = ::write(file, content, static_cast<std::size_t>(about.st_size)) == about.st_size;
+  ::munmap(content, static_cast<std::size_t>(about.st_size));
+  ::close(file);
+  ::close(kLibrary);
+  // Nothing else of the file system is there from here on.
+  return written && (!job.tier->view || ::chroot(".") == 0);
+}
+
+void on_signal(int signal, siginfo_t* about, void*) {
+  control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, reinterpret_cast<std::uint64_t>(about->si_addr)};
+  ::_exit(kCrashed);
+}
+
+// Called before loading, and again after it: a constructor may have put in its own.
+void catch_faults() {
+  static char stack[64 * 1024];
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  ::sigaltstack(&alternate, nullptr);
+  for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP}) {
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigfillset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+// The bits that govern arithmetic: rounding, flushing of subnormals, masks; and the direction flag.
+struct Registers {
+  std::uint64_t bits;
+  bool operator==(const Registers&) const = default;
+};
+
+Registers registers() {
+#if defined(__x86_64__)
+  std::uint16_t x87 = 0;
+  asm volatile("fnstcw %0" : "=m"(x87));
+  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87} << 32 | (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
+#elif defined(__aarch64__)
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return {fpcr};
+#else
+  return {0};
+#endif
+}
+
+void reset_registers() {
+#if defined(__x86_64__)
+  _mm_setcsr(0x1f80);
+  const std::uint16_t x87 = 0x37f;
+  asm volatile("fldcw %0; cld" : : "m"(x87));
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
+#endif
+}
+
+inline void rest() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+class Host {
+ public:
+  // Words for the judge, or null.
+  const char* load(const char* file) {
+    library_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) return ::dlerror();
+    run_ = reinterpret_cast<Function>(::dlsym(library_, "kw_run"));
+    prepare_ = reinterpret_cast<Function>(::dlsym(library_, "kw_prepare"));
+    if (run_ == nullptr) return "the kernel does not define kw_run";
+    control->prepares = prepare_ != nullptr;
+    control->varies = ::dlsym(library_, "kw_varies") != nullptr;
+    return nullptr;
+  }
+
+  [[noreturn]] void serve() {
+    for (;;) {
+      std::uint64_t ignored = 0;
+      if (::read(kCommand, &ignored, sizeof ignored) != sizeof ignored) ::_exit(0);
+      control->failed = 0;
+      switch (control->command) {
+        case Command::arrange:
+          arrange();
+          break;
+        case Command::run:
+          run();
+          break;
+        case Command::poison:
+          std::memset(scratch_, static_cast<int>(control->poison), std::min<std::uint64_t>(most_used_, scratch_bytes_));
+          break;
+        case Command::none:
+          break;
+      }
+      control->stage = Stage::idle;
+      answer();
+    }
+  }
+
+  static void answer() {
+    const std::uint64_t one = 1;
+    if (::write(kAnswer, &one, sizeof one) != sizeof one) ::_exit(0);
+  }
+
+ private:
+  using Function = int (*)(kw_call*);
+
+  // The judge wrote these; a candidate may have written over them since. What is out of bounds ends the process.
+  void check(bool good) const {
+    if (!good) ::_exit(kCrashed + 1);
+  }
+
+  void arrange() {
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
+    }
+    if (scratch_ != nullptr) ::munmap(scratch_, scratch_bytes_);
+    if (kept_ != nullptr) ::munmap(kept_, kept_bytes_);
+    mapped_count_ = control->region_count;
+    check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
+          control->call_count <= kMostCalls && control->tensor_count <= kMostTensors);
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      const Region region = mapped_[i] = control->regions[i];
+      const int rights = region.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+      void* at = ::mmap(reinterpret_cast<void*>(region.address), region.size_bytes, rights,
+                        MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, region.writable ? kOutputs : kInputs,
+                        static_cast<off_t>(region.offset));
+      check(at == reinterpret_cast<void*>(region.address));
+    }
+    scratch_bytes_ = control->scratch_bytes;
+    kept_bytes_ = control->kept_bytes;
+    scratch_ = memory(scratch_bytes_);
+    kept_ = memory(kept_bytes_);
+    most_used_ = 0;
+    image_bytes_ = control->image_bytes;
+    std::memcpy(image_, control->image, image_bytes_);
+    std::memcpy(addresses_, control->addresses, sizeof addresses_);
+    tensor_count_ = control->tensor_count;
+    call_count_ = control->call_count;
+    prepared_ = nullptr;
+    kw_call* call = set_up(0);
+    if (prepare_ == nullptr) return;
+    for (int i = 0; i < call->input_count; ++i) {
+      if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
+    }
+    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
+    call->kept = kept_;
+    call->kept_bytes = static_cast<std::int64_t>(kept_bytes_);
+    control->stage = Stage::prepare;
+    const int status = prepare_(call);
+    control->stage = Stage::idle;
+    note_registers();
+    if (status != KW_OK) say(call);
+    if (call->kept_used > 0) prepared_ = kept_;
+    ::mprotect(kept_, kept_bytes_, PROT_READ);
+  }
+
+  void run() {
+    const std::uint32_t first = control->first, count = control->count, sequence = control->sequence;
+    check(first + count <= call_count_);
+    kw_call* calls[kMostCalls];
+    int statuses[kMostCalls];
+    for (std::uint32_t i = 0; i < count; ++i) calls[i] = set_up(first + i);
+    reset_registers();
+    control->stage = Stage::run;
+    control->ready.store(sequence, std::memory_order_release);
+    if (control->spin) {
+      while (control->go.load(std::memory_order_acquire) != sequence) rest();
+    }
+    for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls[i]);
+    control->done.store(sequence, std::memory_order_release);
+    note_registers();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const kw_call& call = *calls[i];
+      most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call.scratch_used, 0)));
+      Answer& answer = control->answers[first + i];
+      answer.status = statuses[i];
+      for (int k = 0; k < call.output_count && k < static_cast<int>(kMostOutputs); ++k) {
+        answer.ranks[k] = call.outputs[k].rank;
+        std::memcpy(answer.shapes[k], call.outputs[k].shape, sizeof answer.shapes[k]);
+      }
+      if (statuses[i] != KW_OK) say(&call);
+    }
+    control->scratch_used = most_used_;
+  }
+
+  // The call as the judge described it, whatever the candidate did to an earlier copy.
+  kw_call* set_up(std::uint32_t index) {
+    std::byte* image = images_ + index * kMostImageBytes;
+    std::memcpy(image, image_, image_bytes_);
+    kw_call* call = targets::settle(image);
+    const std::uint64_t* address = addresses_ + index * tensor_count_;
+    for (int i = 0; i < call->input_count; ++i) {
+      const_cast<kw_tensor&>(call->inputs[i]).data = reinterpret_cast<void*>(*address++);
+    }
+    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
+    call->scratch = scratch_;
+    call->scratch_bytes = static_cast<std::int64_t>(scratch_bytes_);
+    call->prepared = prepared_;
+    return call;
+  }
+
+  static void say(const kw_call* call) {
+    control->failed = 1;
+    std::snprintf(control->message, sizeof control->message, "%.*s", static_cast<int>(sizeof call->message) - 1,
+                  call->message);
+  }
+
+  void note_registers() const {
+    if (registers() != usual_) control->registers_changed = 1;
+    reset_registers();
+  }
+
+  unsigned char* memory(std::uint64_t size) const {
+    void* block = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    check(block != MAP_FAILED);
+    return static_cast<unsigned char*>(block);
+  }
+
+  void* library_ = nullptr;
+  Function run_ = nullptr;
+  Function prepare_ = nullptr;
+  const Registers usual_ = (reset_registers(), registers());
+  unsigned char* scratch_ = nullptr;
+  unsigned char* kept_ = nullptr;
+  const void* prepared_ = nullptr;
+  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
+  std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0;
+  Region mapped_[kMostRegions] = {};
+  alignas(64) std::byte image_[kMostImageBytes] = {};
+  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kMostImageBytes));
+  std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
+};
+
+int run(sandbox::Job& job) {
+  void* shared = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControl, 0);
+  if (shared == MAP_FAILED) return kCrashed + 2;
+  control = static_cast<Control*>(shared);
+  catch_faults();
+  static Host host;
+  control->stage = Stage::load;
+  const std::string file = job.tier->view ? "/kernel.so" : job.work_folder + "/" + kLibraryFile;
+  if (const char* problem = host.load(file.c_str()); problem != nullptr) {
+    control->failed = 1;
+    std::snprintf(control->message, sizeof control->message, "%s", problem);
+  }
+  reset_registers();
+  catch_faults();
+  control->stage = Stage::loaded;
+  const auto filter = control->threads > 1 ? sandbox::Filter::threads : sandbox::Filter::kernel;
+  if (job.tier->seccomp && !sandbox::load_filter(sandbox::filter_of(filter))) return kCrashed + 3;
+  Host::answer();
+  host.serve();
+}
+
+}  // namespace
+
+sandbox::Role kernel_role() {
+  return {
+      .name = "kernel", .files = sandbox::Files::own, .filter = sandbox::Filter::load, .before = before, .run = run};
+}
+
+}  // namespace kw::host

@@ -1,0 +1,274 @@
+#include "judge/cell.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace kw::judge {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Beyond what tensors and scratch memory take.
+constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;
+
+std::uint64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t ns_of(Clock::time_point time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
+
+void rest() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+bool has_ended(int watch) {
+  pollfd waiting{watch, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
+// Spins until `value` is `wanted`; looks now and then whether it still can become so.
+bool spin(const std::atomic<std::uint32_t>& value, std::uint32_t wanted, std::uint64_t deadline_ns, int watch) {
+  for (;;) {
+    for (int i = 0; i < 20000; ++i) {
+      if (value.load(std::memory_order_acquire) == wanted) return true;
+      rest();
+    }
+    if (now_ns() > deadline_ns || has_ended(watch)) return value.load(std::memory_order_acquire) == wanted;
+  }
+}
+
+int entries_of(const std::string& folder) {
+  std::error_code error;
+  int count = 0;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    ++count;
+  }
+  return error ? -1 : count;
+}
+
+std::string stage_text(host::Stage stage) {
+  switch (stage) {
+    case host::Stage::start:
+    case host::Stage::load:
+    case host::Stage::loaded:
+      return "while it was loaded";
+    case host::Stage::prepare:
+      return "in kw_prepare";
+    case host::Stage::run:
+      return "in kw_run";
+    case host::Stage::idle:
+      return "after kw_run had returned";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Cell::Unmap::operator()(host::Control* control) const { ::munmap(control, sizeof(host::Control)); }
+
+Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descriptor& library, const Arena& inputs,
+                        int threads) {
+  Cell cell;
+  KW_TRY(Arena outputs, Arena::make(false));
+  cell.outputs_ = std::make_unique<Arena>(std::move(outputs));
+  KW_TRY(cell.shared_, sandbox::memory_file(sizeof(host::Control)));
+  void* shared = ::mmap(nullptr, sizeof(host::Control), PROT_READ | PROT_WRITE, MAP_SHARED, cell.shared_.get(), 0);
+  if (shared == MAP_FAILED) return fail("no memory to share with a candidate: {}", ::strerror(errno));
+  cell.control_.reset(static_cast<host::Control*>(shared));
+  cell.control_->threads = static_cast<std::uint32_t>(threads);
+  cell.command_ = sandbox::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  cell.answer_ = sandbox::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int descriptors[] = {cell.command_.get(), cell.answer_.get(),          cell.shared_.get(),
+                             inputs.descriptor(), cell.outputs_->descriptor(), library.get()};
+  const sandbox::Limits limits{.memory_bytes = kMostMemory,
+                               .disk_bytes = std::uint64_t{64} << 20,
+                               .processes = static_cast<std::uint32_t>(threads) + 1,
+                               .cpu_seconds = 600};
+  KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
+  return cell;
+}
+
+Outcome Cell::loaded(Clock::time_point deadline) {
+  Outcome outcome = answer(deadline);
+  if (!outcome && control_->failed) {
+    outcome = Trouble{Trouble::Kind::refused, std::string(control_->message, ::strnlen(control_->message, 512))};
+  }
+  return outcome;
+}
+
+Outcome Cell::arrange(const Layout& layout, const std::vector<std::byte>& image, const std::vector<bool>& constant,
+                      std::uint64_t scratch_bytes, std::uint64_t kept_bytes, Clock::time_point deadline) {
+  host::Control& control = *control_;
+  assert(layout.regions.size() <= host::kMostRegions && image.size() <= host::kMostImageBytes &&
+         layout.calls.size() <= host::kMostCalls);
+  control.region_count = static_cast<std::uint32_t>(layout.regions.size());
+  std::ranges::copy(layout.regions, control.regions);
+  control.call_count = static_cast<std::uint32_t>(layout.calls.size());
+  control.tensor_count = static_cast<std::uint32_t>(layout.calls[0].inputs.size() + layout.calls[0].outputs.size());
+  std::uint64_t* address = control.addresses;
+  for (const Layout::Call& call : layout.calls) {
+    for (const Buffer& buffer : call.inputs) *address++ = buffer.address;
+    for (const Buffer& buffer : call.outputs) *address++ = buffer.address;
+  }
+  for (std::size_t i = 0; i < constant.size(); ++i) control.constant[i] = constant[i];
+  control.scratch_bytes = scratch_bytes;
+  control.kept_bytes = kept_bytes;
+  control.image_bytes = image.size();
+  std::memcpy(control.image, image.data(), image.size());
+  command(host::Command::arrange);
+  Outcome outcome = answer(deadline);
+  if (!outcome && control.failed) {
+    outcome =
+        Trouble{Trouble::Kind::refused,
+                fmt::format("kw_prepare failed: {}", std::string(control.message, ::strnlen(control.message, 512)))};
+  }
+  return outcome;
+}
+
+Outcome Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+  control_->poison = value;
+  command(host::Command::poison);
+  return answer(deadline);
+}
+
+Outcome Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  start(first, count, false);
+  return finish(deadline);
+}
+
+void Cell::start(std::uint32_t first, std::uint32_t count, bool spins) {
+  control_->first = first;
+  control_->count = count;
+  control_->spin = spins;
+  for (std::uint32_t i = first; i < first + count; ++i) control_->answers[i].status = -1;
+  command(host::Command::run);
+}
+
+bool Cell::ready(Clock::time_point deadline) {
+  return spin(control_->ready, sequence_, ns_of(deadline), child_.watch());
+}
+
+Cell::Lap Cell::go(Clock::time_point deadline) {
+  Lap lap;
+  lap.begin_ns = now_ns();
+  control_->go.store(sequence_, std::memory_order_release);
+  lap.done = spin(control_->done, sequence_, ns_of(deadline), child_.watch());
+  lap.end_ns = now_ns();
+  return lap;
+}
+
+Outcome Cell::finish(Clock::time_point deadline) {
+  const std::uint32_t first = control_->first, count = control_->count;
+  Outcome outcome = answer(deadline);
+  if (outcome) return outcome;
+  for (std::uint32_t i = first; i < first + count && i < host::kMostCalls; ++i) {
+    if (control_->answers[i].status == KW_OK) continue;
+    const std::string said(control_->message, ::strnlen(control_->message, sizeof control_->message));
+    return Trouble{Trouble::Kind::refused,
+                   fmt::format("kw_run returned {}{}{}", control_->answers[i].status, said.empty() ? "" : ": ", said)};
+  }
+  return std::nullopt;
+}
+
+void Cell::command(host::Command command) {
+  control_->command = command;
+  control_->sequence = ++sequence_;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(command_.get(), &one, sizeof one);
+}
+
+Outcome Cell::answer(Clock::time_point deadline) {
+  pollfd waiting[] = {{answer_.get(), POLLIN, 0}, {child_.watch(), POLLIN, 0}};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const int ready = ::poll(waiting, 2, static_cast<int>(std::clamp<long long>(left, 0, 1'000'000)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      child_.kill();
+      child_.wait(Clock::now() + 5s);
+      return Trouble{Trouble::Kind::slow, "did not end in time " + stage_text(control_->stage)};
+    }
+    if (waiting[0].revents & POLLIN) {
+      std::uint64_t ignored = 0;
+      [[maybe_unused]] const ssize_t got = ::read(answer_.get(), &ignored, sizeof ignored);
+      return std::nullopt;
+    }
+    return ended();
+  }
+}
+
+Trouble Cell::ended() {
+  const auto ending = child_.wait(Clock::now() + 5s);
+  const std::string where = stage_text(control_->stage);
+  const host::Fault fault = control_->fault;
+  Trouble trouble{Trouble::Kind::crashed, "", 0};
+  switch (fault.signal) {
+    case 0:
+      // No fault was seen: it left by itself, or somebody ended it.
+      trouble.text = ending && ending->exit_code >= 0
+                         ? fmt::format("ended its own process {} (exit code {})", where, ending->exit_code)
+                         : fmt::format("was {} {}", ending ? ending->text() : "lost", where);
+      break;
+    case SIGSYS:
+      trouble.kind = Trouble::Kind::forbidden;
+      trouble.text = fmt::format("made the system call {} {}", sandbox::system_call_name(fault.system_call), where);
+      break;
+    case SIGSEGV:
+    case SIGBUS:
+      trouble.address = fault.address;
+      trouble.text = fmt::format("touched memory that is not its own {}", where);
+      break;
+    case SIGFPE:
+      trouble.text = "divided an integer by zero " + where;
+      break;
+    case SIGILL:
+      trouble.text = "ran an instruction that this machine does not have " + where;
+      break;
+    case SIGABRT:
+      trouble.text = "aborted " + where;
+      break;
+    default:
+      trouble.text = fmt::format("was ended by signal {} {}", fault.signal, where);
+  }
+  return trouble;
+}
+
+std::uint64_t Cell::cpu_ns() const {
+  timespec time{};
+  clockid_t clock{};
+  if (::clock_getcpuclockid(pid(), &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+int Cell::thread_count() const { return entries_of(fmt::format("/proc/{}/task", pid())); }
+int Cell::descriptor_count() const { return entries_of(fmt::format("/proc/{}/fd", pid())); }
+
+void Cell::pin(int core) const {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(static_cast<unsigned>(core), &cores);
+  ::sched_setaffinity(pid(), sizeof cores, &cores);
+}
+
+}  // namespace kw::judge

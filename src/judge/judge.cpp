@@ -1,0 +1,165 @@
+#include "judge/judge.h"
+
+#include <sys/random.h>
+
+#include "judge/library.h"
+#include "ops/graph.h"
+#include "plain/plain.h"
+#include "targets/cpu/kept_roofs.h"
+#include "targets/cpu/roofs.h"
+
+namespace kw::judge {
+namespace {
+
+constexpr char kTarget[] = "cpu";
+constexpr char kPlain[] = "plain";
+
+void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
+  verdict.stage = stage;
+  verdict.reason = std::move(reason);
+}
+
+}  // namespace
+
+std::uint64_t secret() {
+  std::uint64_t number = 0;
+  while (::getrandom(&number, sizeof number, 0) != sizeof number) {
+  }
+  return number;
+}
+
+Result<Judge> Judge::open() {
+  Judge judge;
+  KW_TRY(Workshop workshop, Workshop::open());
+  judge.workshop_ = std::make_unique<Workshop>(std::move(workshop));
+  judge.lock_ = std::make_unique<std::mutex>();
+  return judge;
+}
+
+Result<Verdict> Judge::judge(const Case& one) {
+  KW_TRY(Inspected inspected, inspect(one));
+  return time(one, std::move(inspected));
+}
+
+Result<Inspected> Judge::inspect(const Case& one) {
+  Inspected inspected;
+  Verdict& verdict = inspected.verdict;
+  verdict.task = one.task->name;
+  verdict.target = kTarget;
+  verdict.tier = tier().name();
+  verdict.caches = one.cold ? "cold" : "warm";
+
+  const auto tunables = read_tunables(one.source.text);
+  if (!tunables.ok()) {
+    reject(verdict, VerdictStage::build, fmt::format("{}: {}", one.source.name, tunables.error().message));
+    return inspected;
+  }
+  const auto choice = choose(*tunables, one.settings);
+  if (!choice.ok()) {
+    // What the source itself says is the candidate's fault, what was set from outside is not.
+    if (!one.settings.empty()) return choice.error();
+    reject(verdict, VerdictStage::build, fmt::format("{}: {}", one.source.name, choice.error().message));
+    return inspected;
+  }
+  KW_TRY(inspected.built, workshop_->build(one.source, *choice));
+  if (!inspected.built.library) {
+    verdict.errors = inspected.built.errors;
+    reject(verdict, VerdictStage::build, inspected.built.reason);
+    return inspected;
+  }
+  KW_TRY(const std::string library, sandbox::content_of(inspected.built.library, std::uint64_t{64} << 20));
+  if (const std::string problem = check_library(library); !problem.empty()) {
+    reject(verdict, VerdictStage::load, problem);
+    return inspected;
+  }
+  KW_TRY(const Arena inputs, Arena::make(true));
+  KW_TRY(const Examined examined, examine({.task = one.task,
+                                           .sandbox = &workshop_->sandbox(),
+                                           .library = &inspected.built.library,
+                                           .inputs = &inputs,
+                                           .threads = one.threads,
+                                           .seed = secret()}));
+  verdict.max_error = examined.max_error;
+  verdict.varies = examined.varies;
+  if (examined.finding) {
+    reject(verdict, examined.finding->stage, examined.finding->reason);
+    return inspected;
+  }
+  verdict.stage = VerdictStage::accepted;
+  inspected.allowed = examined.allowed;
+  if (!one.timed) return inspected;
+
+  const auto add_rival = [&](std::string name, const std::shared_ptr<const Built>& built) {
+    inspected.rival_builds.push_back(built);
+    inspected.rivals.push_back({std::move(name), &built->library});
+  };
+  KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
+  if (const auto source = plain::plain_kernel(graph); source.ok()) {
+    KW_TRY(const auto built,
+           rival({"plain.cpp", *source}, {.values = {}, .compiler = choice->compiler, .flags = choice->flags}));
+    if (built->library) add_rival(kPlain, built);
+  } else {
+    inspected.plain_problem = source.error().message;
+  }
+  for (const Source& other : one.against) {
+    KW_TRY(const Tunables theirs, read_tunables(other.text));
+    KW_TRY(const Choice their_choice, choose(theirs, {}));
+    KW_TRY(const auto built, rival(other, their_choice));
+    if (!built->library) return fail("{}: the rival {}", other.name, built->reason);
+    add_rival(other.name, built);
+  }
+  return inspected;
+}
+
+Result<std::shared_ptr<const Built>> Judge::rival(const Source& source, const Choice& choice) {
+  std::string key = source.name + '\0' + source.text + '\0' + choice.compiler;
+  for (const std::string& flag : choice.flags) key += '\0' + flag;
+  {
+    const std::lock_guard guard(*lock_);
+    if (const auto found = built_.find(key); found != built_.end()) return found->second;
+  }
+  KW_TRY(Built built, workshop_->build(source, choice));
+  auto shared = std::make_shared<const Built>(std::move(built));
+  const std::lock_guard guard(*lock_);
+  return built_.emplace(std::move(key), std::move(shared)).first->second;
+}
+
+Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
+  Verdict verdict = std::move(inspected.verdict);
+  if (!verdict.accepted() || !one.timed) return verdict;
+  RaceRules rules{.threads = one.threads, .cold = one.cold, .budget_s = one.budget_s, .seed = secret()};
+  if (one.pairs) {
+    rules.most_rounds = *one.pairs;
+    rules.stops_early = false;
+    rules.budget_s = 600;
+  }
+  KW_TRY(const Arena inputs, Arena::make(true));
+  KW_TRY(const RaceResult result,
+         race(*one.task, workshop_->sandbox(), inputs, {one.source.name, &inspected.built.library}, inspected.rivals,
+              inspected.allowed, rules));
+  if (result.finding) {
+    reject(verdict, result.finding->stage, result.finding->reason);
+    return verdict;
+  }
+  verdict.time_ns = result.time_ns;
+  verdict.noise = result.noise;
+  for (std::size_t i = 0; i < inspected.rivals.size(); ++i) {
+    const std::string& name = inspected.rivals[i].name;
+    if (!result.dropped[i].empty()) {
+      // The plain kernel is wrong under flags that break its arithmetic; a file that is wrong is no rival at all.
+      if (name == kPlain) continue;
+      return fail("{}: the rival {}", name, result.dropped[i]);
+    }
+    const Ratio& ratio = result.ratios[i];
+    verdict.speedups.push_back(
+        {name, ratio.median, ratio.low, ratio.high, result.rounds, ratio.differs_by_more_than(result.noise)});
+  }
+  if (const auto roofs = targets::known_roofs()) {
+    KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
+    const ops::Cost cost = ops::cost_of(graph);
+    verdict.roof_fraction = targets::least_time_ns(*roofs, cost.flops, cost.bytes, cost.bytes) / result.time_ns;
+  }
+  return verdict;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,70 @@
+// The judge: takes a kernel that nobody trusts and says whether it is right, how fast it is, and how sure that is.
+//
+// build -> load -> verify -> hidden -> guard -> precision -> behaviour -> time. Building and examining may go on for
+// several candidates at once; timing is for one at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/arena.h"
+#include "judge/examine.h"
+#include "judge/race.h"
+#include "judge/workshop.h"
+#include "kernel/task.h"
+#include "kernel/verdict.h"
+
+namespace kw::judge {
+
+// What is to be judged, and how.
+struct Case {
+  const Task* task = nullptr;
+  Source source;
+  Settings settings;
+  std::vector<Source> against;  // rivals besides the plain kernel
+  int threads = 1;
+  bool cold = false;
+  double budget_s = 2;       // of timing
+  std::optional<int> pairs;  // exactly this many, no early end
+  bool timed = true;         // false: stops when the candidate is known to be right
+};
+
+// A case on its way: built and examined, not yet timed.
+struct Inspected {
+  Verdict verdict;  // says accepted when nothing was found against it
+  Built built;
+  std::vector<double> allowed;
+  std::string plain_problem;  // why the plain kernel is no rival here
+  std::vector<Contestant> rivals;
+  std::vector<std::shared_ptr<const Built>> rival_builds;
+};
+
+class Judge {
+ public:
+  static Result<Judge> open();
+
+  Result<Verdict> judge(const Case& one);
+
+  // The two halves. `inspect` may be called from several threads, `time` from one.
+  Result<Inspected> inspect(const Case& one);
+  Result<Verdict> time(const Case& one, Inspected inspected);
+
+  const sandbox::Tier& tier() const { return workshop_->sandbox().tier(); }
+  Workshop& workshop() { return *workshop_; }
+
+ private:
+  Result<std::shared_ptr<const Built>> rival(const Source& source, const Choice& choice);
+
+  std::unique_ptr<Workshop> workshop_;
+  std::unique_ptr<std::mutex> lock_;                           // of what follows
+  std::map<std::string, std::shared_ptr<const Built>> built_;  // rivals, by source and choice
+};
+
+// A number that nobody outside this process can know.
+std::uint64_t secret();
+
+}  // namespace kw::judge

@@ -1,0 +1,434 @@
+#include "judge/race.h"
+
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "judge/cores.h"
+#include "ops/draw.h"
+
+namespace kw::judge {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kMostCallTime = 20s;
+// A group of calls should take this long at least: then what the start and the end cost is below a percent.
+constexpr double kGroupNs = 150'000;
+// Calls shorter than this are preceded by one on old inputs, so that code and tables are warm.
+constexpr double kWarmUpBelowNs = 300'000;
+// What the buffers of a group may take of the core's own cache.
+constexpr std::uint64_t kGroupBytes = std::uint64_t{1} << 20;
+// References for timed calls may take this share of the budget.
+constexpr double kReferenceShare = 0.25;
+constexpr int kFewestVerified = 2;
+// CPU time beyond the measured time that is not held against anyone: part of the time, and per turn.
+constexpr double kExcessShare = 0.10;
+constexpr double kExcessNs = 15'000;
+// Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.
+constexpr double kLoose = 16;
+
+struct Runner {
+  std::string name;
+  Cell cell;
+  std::vector<double> laps_ns;    // one a round: of one call
+  std::vector<double> excess_ns;  // one a round: CPU time beyond the lap, of the group
+  double wall_ns = 0;             // of all laps, groups whole
+  double empty_ns = 0;            // what a lap of no calls takes
+  std::string failed;
+};
+
+void flush(const std::byte* begin, std::uint64_t size_bytes) {
+#if defined(__x86_64__)
+  for (std::uint64_t i = 0; i < size_bytes; i += 64) _mm_clflush(begin + i);
+  _mm_mfence();
+#elif defined(__aarch64__)
+  for (std::uint64_t i = 0; i < size_bytes; i += 64) asm volatile("dc civac, %0" : : "r"(begin + i) : "memory");
+  asm volatile("dsb sy");
+#else
+  (void)begin, (void)size_bytes;
+#endif
+}
+
+class Race {
+ public:
+  Race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs, const std::vector<double>& allowed,
+       const RaceRules& rules)
+      : task_(task), sandbox_(sandbox), inputs_(inputs), allowed_(allowed), rules_(rules), random_(rules.seed) {}
+
+  Result<RaceResult> run(const Contestant& candidate, const std::vector<Contestant>& rivals) {
+    KW_TRY(instance_, make_instance(task_, task_.lengths, rules_.threads));
+    KW_CHECK(add(candidate));
+    for (const Contestant& rival : rivals) KW_CHECK(add(rival));
+    KW_CHECK(add(rivals.empty() ? candidate : rivals[0]));
+    twin_ = runners_.size() - 1;
+    result_.dropped.resize(rivals.size());
+    result_.ratios.resize(rivals.size());
+    result_.rival_time_ns.resize(rivals.size());
+
+    for (std::size_t i = 0; i < runners_.size(); ++i) trouble(i, runners_[i].cell.loaded(Clock::now() + 10s));
+    if (stopped()) return result_;
+    weights_ = ops::draw_inputs(instance_.graph, ops::Manner::typical, random_.bits());
+    const TimingTurn turn;
+    turn_ = &turn;
+    for (const Runner& runner : runners_) {
+      if (rules_.threads == 1) runner.cell.pin(turn.kernel_core());
+    }
+    KW_CHECK(choose_group());
+    if (stopped()) return result_;
+    for (std::size_t i = 0; i < runners_.size(); ++i) measure_empty(i);
+    const auto begin = Clock::now();
+    for (int round = 0; round < rules_.most_rounds && !stopped(); ++round) {
+      KW_CHECK(run_round());
+      ++result_.rounds;
+      const std::chrono::duration<double> spent = Clock::now() - begin;
+      if (result_.rounds >= static_cast<int>(kFewestPairs) && spent.count() > rules_.budget_s) break;
+      if (rules_.stops_early && result_.rounds >= rules_.fewest_rounds && result_.rounds % 10 == 0 && clear()) break;
+    }
+    if (!stopped()) conclude();
+    return result_;
+  }
+
+ private:
+  bool stopped() const { return result_.finding.has_value(); }
+
+  Status add(const Contestant& contestant) {
+    KW_TRY(Cell cell, Cell::open(sandbox_, *contestant.library, inputs_, rules_.threads));
+    runners_.push_back({.name = contestant.name, .cell = std::move(cell)});
+    return {};
+  }
+
+  // The candidate's trouble ends the race; a rival's takes it out.
+  bool trouble(std::size_t index, const Outcome& outcome) {
+    if (!outcome) return false;
+    if (index == 0) {
+      result_.finding = finding_of(*outcome, VerdictStage::time, &layout_, &instance_);
+      if (outcome->kind == Trouble::Kind::refused || outcome->kind == Trouble::Kind::slow) {
+        result_.finding->reason += " (in the timed calls)";
+      }
+    } else {
+      drop(index, outcome->text);
+    }
+    return true;
+  }
+
+  void drop(std::size_t index, const std::string& why) {
+    runners_[index].failed = why;
+    if (index - 1 < result_.dropped.size()) result_.dropped[index - 1] = why;
+  }
+
+  // Buffers for this many calls, and one more that warms up.
+  void arrange(int calls) {
+    const std::vector<Place> places(static_cast<std::size_t>(calls) + 1, Place::aligned);
+    layout_ = lay_out(instance_.inputs, instance_.constant, instance_.outputs, places, random_);
+    group_ = calls;
+    for (std::size_t call = 0; call < layout_.calls.size(); ++call) {
+      for (std::size_t i = 0; i < weights_.size(); ++i) {
+        const Buffer& buffer = layout_.calls[call].inputs[i];
+        std::memcpy(inputs_.at(buffer.offset), weights_[i].bytes().data(), buffer.size_bytes);
+      }
+    }
+    for (std::size_t i = 0; i < runners_.size(); ++i) {
+      if (!runners_[i].failed.empty()) continue;
+      trouble(i, runners_[i].cell.arrange(layout_, instance_.image, instance_.constant, instance_.scratch_bytes,
+                                          instance_.kept_bytes, Clock::now() + kMostCallTime));
+    }
+  }
+
+  // How many calls make a group: from a few single calls of everyone.
+  Status choose_group() {
+    arrange(1);
+    double shortest = 1e18;
+    for (std::size_t i = 0; i < runners_.size() && !stopped(); ++i) {
+      if (!runners_[i].failed.empty()) continue;
+      double best = 1e18;
+      for (int k = 0; k < 3 && !stopped() && runners_[i].failed.empty(); ++k) {
+        const std::optional<double> lap = timed_run(i);
+        if (lap) best = std::min(best, *lap);
+      }
+      shortest = std::min(shortest, best);
+    }
+    if (stopped()) return {};
+    shortest_ns_ = shortest;
+    std::uint64_t call_bytes = 1;
+    for (std::size_t i = 0; i < instance_.inputs.size(); ++i) {
+      if (!instance_.constant[i]) call_bytes += static_cast<std::uint64_t>(instance_.inputs[i].bytes());
+    }
+    for (const TensorType& type : instance_.outputs) call_bytes += static_cast<std::uint64_t>(type.bytes());
+    const std::uint64_t room = std::max<std::uint64_t>(kGroupBytes / call_bytes, 1);
+    const double wanted = std::ceil(kGroupNs / std::max(shortest, 100.0));
+    int calls =
+        static_cast<int>(std::min({wanted, static_cast<double>(room), static_cast<double>(host::kMostCalls - 1)}));
+    if (rules_.cold) calls = 1;
+    if (calls > 1) arrange(calls);
+    result_.calls_in_group = calls;
+    return {};
+  }
+
+  void measure_empty(std::size_t index) {
+    Runner& runner = runners_[index];
+    if (!runner.failed.empty()) return;
+    std::vector<double> laps;
+    for (int k = 0; k < 7 && !stopped(); ++k) {
+      if (const auto lap = timed_run(index, 0)) laps.push_back(*lap);
+    }
+    runner.empty_ns = median_of(laps);
+  }
+
+  // One lap of `calls` calls, or of the whole group; none: it failed. Also sets last_excess_ns_.
+  std::optional<double> timed_run(std::size_t index, int calls = -1) {
+    Cell& cell = runners_[index].cell;
+    const auto count = static_cast<std::uint32_t>(calls < 0 ? group_ : calls);
+    const auto deadline = Clock::now() + kMostCallTime;
+    move_to(turn_->clock_core());
+    const std::uint64_t cpu_before = cell.cpu_ns();
+    double lap_ns = 0;
+    // The clock needs a core that the kernel does not.
+    const bool spins = !turn_->one_core() && rules_.threads < turn_->core_count();
+    const auto begin = Clock::now();
+    cell.start(0, count, spins);
+    if (spins) {
+      Cell::Lap lap;
+      if (cell.ready(deadline)) lap = cell.go(deadline);
+      lap_ns = static_cast<double>(lap.end_ns - lap.begin_ns);
+    }
+    if (trouble(index, cell.finish(deadline))) return std::nullopt;
+    const auto cpu_ns = static_cast<double>(cell.cpu_ns() - cpu_before);
+    // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
+    // answer.
+    if (!spins) lap_ns = rules_.threads == 1 ? cpu_ns : static_cast<double>((Clock::now() - begin).count());
+    last_excess_ns_ = cpu_ns - lap_ns * rules_.threads;
+    return lap_ns;
+  }
+
+  void poison(const Runner& runner, std::uint8_t value) const {
+    for (int call = 0; call < group_; ++call) {
+      for (const Buffer& buffer : layout_.calls[static_cast<std::size_t>(call)].outputs) {
+        std::memset(runner.cell.outputs().at(buffer.offset), value, buffer.size_bytes);
+      }
+    }
+  }
+
+  void feed(const std::vector<std::vector<Tensor>>& fresh) const {
+    for (std::size_t call = 0; call < fresh.size(); ++call) {
+      for (std::size_t i = 0; i < fresh[call].size(); ++i) {
+        if (instance_.constant[i]) continue;
+        const Buffer& buffer = layout_.calls[call].inputs[i];
+        std::memcpy(inputs_.at(buffer.offset), fresh[call][i].bytes().data(), buffer.size_bytes);
+      }
+    }
+  }
+
+  // The task's tensors out of all caches, and everything else out of the core's own.
+  void chill(const Runner& runner) {
+    for (const Layout::Call& call : layout_.calls) {
+      for (const Buffer& buffer : call.inputs) flush(inputs_.at(buffer.offset), buffer.size_bytes);
+      for (const Buffer& buffer : call.outputs) flush(runner.cell.outputs().at(buffer.offset), buffer.size_bytes);
+    }
+    if (ballast_.empty()) ballast_.resize(std::size_t{8} << 20);
+    for (std::size_t i = 0; i < ballast_.size(); i += 64) ++ballast_[i];
+  }
+
+  Status run_round() {
+    const auto fresh = draw_group();
+    std::vector<std::size_t> order(runners_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    random_.shuffle(std::span(order));
+    const auto poison_value = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
+    for (std::size_t index : order) {
+      Runner& runner = runners_[index];
+      if (!runner.failed.empty()) continue;
+      // The old inputs of the extra call.
+      if (!rules_.cold && shortest_ns_ < kWarmUpBelowNs &&
+          trouble(index, runner.cell.run(static_cast<std::uint32_t>(group_), 1, Clock::now() + kMostCallTime))) {
+        if (stopped()) return {};
+        continue;
+      }
+      // Written on the core that will read them: they come as from the operator before.
+      move_to(turn_->kernel_core());
+      feed(fresh);
+      poison(runner, poison_value);
+      if (rules_.cold) chill(runner);
+      const std::optional<double> lap = timed_run(index);
+      if (stopped()) return {};
+      if (!lap) continue;
+      runner.laps_ns.push_back(std::max(*lap - runner.empty_ns, 1.0) / group_);
+      runner.excess_ns.push_back(last_excess_ns_);
+      runner.wall_ns += *lap;
+    }
+    return verify(fresh);
+  }
+
+  std::vector<std::vector<Tensor>> draw_group() {
+    std::vector<std::vector<Tensor>> fresh;
+    for (int call = 0; call < group_; ++call) {
+      fresh.push_back(ops::draw_inputs(instance_.graph, ops::Manner::typical, random_.bits()));
+      for (std::size_t i = 0; i < weights_.size(); ++i) {
+        if (instance_.constant[i]) fresh.back()[i] = weights_[i];
+      }
+    }
+    return fresh;
+  }
+
+  // All timed outputs: each against the first rival's, and some, or all that look odd, against the reference.
+  Status verify(const std::vector<std::vector<Tensor>>& fresh) {
+    const bool has_rival = runners_.size() > 2 && runners_[1].failed.empty();
+    for (std::size_t call = 0; call < fresh.size() && !stopped(); ++call) {
+      std::string problem;
+      KW_TRY(const std::vector<Tensor> got, read_outputs(runners_[0].cell, layout_, instance_, call, &problem));
+      if (!problem.empty()) {
+        result_.finding = Finding{VerdictStage::time, problem + " (in a timed call)"};
+        return {};
+      }
+      bool odd = !has_rival && result_.verified < kFewestVerified;
+      if (has_rival) {
+        std::string ignored;
+        KW_TRY(const std::vector<Tensor> other, read_outputs(runners_[1].cell, layout_, instance_, call, &ignored));
+        odd = !ignored.empty() || !alike(got, other);
+      }
+      const bool affordable = reference_s_ < kReferenceShare * rules_.budget_s;
+      const bool chosen = result_.verified < kFewestVerified || (affordable && random_.chance(0.1));
+      if (!odd && !chosen) continue;
+      const auto begin = Clock::now();
+      const auto expected = ops::evaluate(instance_.graph, fresh[call]);
+      if (!expected.ok()) continue;
+      ++result_.verified;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const ops::Comparison comparison = ops::compare((*expected)[i], got[i]);
+        if (comparison.right()) continue;
+        result_.finding = Finding{VerdictStage::time, fmt::format("wrong in a timed call: output {}: {}", i,
+                                                                  comparison.text((*expected)[i]))};
+        return {};
+      }
+      for (std::size_t rival = 1; rival < twin_; ++rival) {
+        if (!runners_[rival].failed.empty()) continue;
+        std::string wrong;
+        KW_TRY(const std::vector<Tensor> theirs, read_outputs(runners_[rival].cell, layout_, instance_, call, &wrong));
+        for (std::size_t i = 0; i < theirs.size() && wrong.empty(); ++i) {
+          const ops::Comparison comparison = ops::compare((*expected)[i], theirs[i]);
+          if (!comparison.right())
+            wrong = fmt::format("its output {} is wrong: {}", i, comparison.text((*expected)[i]));
+        }
+        if (!wrong.empty()) drop(rival, wrong);
+      }
+      reference_s_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    return {};
+  }
+
+  bool alike(const std::vector<Tensor>& a, const std::vector<Tensor>& b) const {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i].type() != b[i].type()) return false;
+      if (std::memcmp(a[i].bytes().data(), b[i].bytes().data(), a[i].bytes().size()) == 0) continue;
+      const double loose = i < allowed_.size() ? kLoose * allowed_[i] : 0;
+      if (a[i].dtype() == DType::float32) {
+        const auto p = a[i].as<float>(), q = b[i].as<float>();
+        bool near = true;
+        const auto limit = static_cast<float>(loose);
+        for (std::size_t k = 0; k < p.size(); ++k) near &= std::fabs(p[k] - q[k]) <= limit || p[k] == q[k];
+        if (!near) return false;
+        continue;
+      }
+      for (std::int64_t k = 0; k < a[i].count(); ++k) {
+        const double p = a[i].real(k), q = b[i].real(k);
+        if (p != q && !(std::fabs(p - q) <= loose)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<Pair> pairs(std::size_t a, std::size_t b) const {
+    std::vector<Pair> all;
+    for (std::size_t i = 0; i < std::min(runners_[a].laps_ns.size(), runners_[b].laps_ns.size()); ++i) {
+      all.push_back({runners_[a].laps_ns[i], runners_[b].laps_ns[i]});
+    }
+    return all;
+  }
+
+  std::optional<Ratio> ratio(std::size_t a, std::size_t b) const {
+    const std::vector<Pair> all = pairs(a, b);
+    if (!runners_[b].failed.empty() || all.size() < kFewestPairs) return std::nullopt;
+    return ratio_of_pairs(all, rules_.seed);
+  }
+
+  // What a kernel and its copy differ by: the far end of the interval.
+  double noise() const {
+    const std::size_t first = runners_.size() > 2 ? 1 : 0;
+    const std::optional<Ratio> same = ratio(first, twin_);
+    if (!same) return 1;
+    return std::max({same->high - 1, 1 / same->low - 1, 0.002});
+  }
+
+  // Every rival's answer is known, and with it how sure it is.
+  bool clear() const {
+    const double least = noise();
+    for (std::size_t i = 1; i < twin_; ++i) {
+      if (!runners_[i].failed.empty()) continue;
+      const std::optional<Ratio> one = ratio(0, i);
+      if (!one) return false;
+      const double width = (one->high - one->low) / one->median;
+      if (!(one->differs_by_more_than(least) && width < 0.05) && !(width < 0.005)) return false;
+    }
+    return true;
+  }
+
+  void conclude() {
+    result_.noise = noise();
+    result_.time_ns = median_of(runners_[0].laps_ns);
+    for (std::size_t i = 1; i < twin_; ++i) {
+      if (const std::optional<Ratio> one = ratio(0, i)) result_.ratios[i - 1] = *one;
+      result_.rival_time_ns[i - 1] = runners_[i].failed.empty() ? median_of(runners_[i].laps_ns) : 0;
+    }
+    check_cpu_time();
+  }
+
+  // Work that was done outside of the laps shows in the CPU time: more of it than a rival needs to be called.
+  void check_cpu_time() {
+    const Runner& candidate = runners_[0];
+    const Runner& other = runners_.size() > 2 && runners_[1].failed.empty() ? runners_[1] : runners_[twin_];
+    const double usual_ns = std::max(median_of(other.excess_ns), 0.0);
+    const double excess_ns = median_of(candidate.excess_ns) - usual_ns;
+    const double lap_ns = candidate.wall_ns / static_cast<double>(std::max<std::size_t>(candidate.laps_ns.size(), 1));
+    if (excess_ns <= kExcessShare * lap_ns + kExcessNs) return;
+    result_.finding = Finding{VerdictStage::time,
+                              fmt::format("used {:.1f} us of CPU time a turn outside of the calls that were timed "
+                                          "({:.1f} us): work is done before or after them",
+                                          excess_ns / 1000, lap_ns / 1000)};
+  }
+
+  const Task& task_;
+  const sandbox::Sandbox& sandbox_;
+  const Arena& inputs_;
+  const std::vector<double>& allowed_;
+  const RaceRules& rules_;
+  Random random_;
+  Instance instance_;
+  std::vector<Runner> runners_;  // the candidate, the rivals, and the first rival's copy
+  std::size_t twin_ = 0;
+  std::vector<Tensor> weights_;
+  Layout layout_;
+  int group_ = 1;
+  double shortest_ns_ = 0;
+  double last_excess_ns_ = 0;
+  double reference_s_ = 0;
+  std::vector<unsigned char> ballast_;
+  const TimingTurn* turn_ = nullptr;
+  RaceResult result_;
+};
+
+}  // namespace
+
+Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
+                        const Contestant& candidate, const std::vector<Contestant>& rivals,
+                        const std::vector<double>& allowed, const RaceRules& rules) {
+  return Race(task, sandbox, inputs, allowed, rules).run(candidate, rivals);
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,54 @@
+// How fast is the candidate, against others on the same inputs?
+//
+// Everyone runs in a process of its own, one at a time on one core, in random order, round after round. In each round
+// all get the same inputs, which nobody has seen before; outputs are verified. The clock is read on another core by
+// this process, and what it says is held against the CPU time that the system accounts to the candidate.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/paired_ratio.h"
+#include "base/result.h"
+#include "judge/arena.h"
+#include "judge/examine.h"
+#include "kernel/task.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::judge {
+
+struct Contestant {
+  std::string name;
+  const sandbox::Descriptor* library = nullptr;
+};
+
+struct RaceRules {
+  int threads = 1;
+  bool cold = false;       // caches are emptied of the task's tensors before each call
+  double budget_s = 2;     // most of the time that timing may take
+  int fewest_rounds = 30;  // before an early end is thought of
+  int most_rounds = 500;
+  bool stops_early = true;  // when the answer is clear
+  std::uint64_t seed = 0;
+};
+
+struct RaceResult {
+  std::optional<Finding> finding;     // against the candidate
+  double time_ns = 0;                 // of one call of the candidate: the median
+  std::vector<Ratio> ratios;          // against each rival
+  std::vector<double> rival_time_ns;  // 0: it was not in the race
+  std::vector<std::string> dropped;   // rivals that were wrong or failed, and why; else empty
+  double noise = 0;                   // what two copies of the first rival differed by
+  int rounds = 0;
+  int calls_in_group = 0;
+  int verified = 0;  // timed calls whose outputs were held against the reference
+};
+
+// The first rival is also run against a copy of itself. `allowed` is Examined's: how far two right answers may differ.
+// With no rival the candidate is its own copy.
+Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
+                        const Contestant& candidate, const std::vector<Contestant>& rivals,
+                        const std::vector<double>& allowed, const RaceRules& rules);
+
+}  // namespace kw::judge

@@ -1,0 +1,85 @@
+#include "judge/verdict_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kw::judge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::optional<double> number_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+}  // namespace
+
+std::string verdict_as_json(const Verdict& verdict) {
+  Json json;
+  json["task"] = verdict.task;
+  json["target"] = verdict.target;
+  json["accepted"] = verdict.accepted();
+  json["stage"] = name_of(verdict.stage);
+  json["reason"] = verdict.reason.empty() ? Json(nullptr) : Json(verdict.reason);
+  json["errors"] = Json::array();
+  for (const SourceError& error : verdict.errors) {
+    json["errors"].push_back(
+        {{"file", error.file}, {"line", error.line}, {"message", error.message}, {"around", error.around}});
+  }
+  json["max_error"] = verdict.max_error;
+  json["time_ns"] = or_null(verdict.time_ns);
+  json["caches"] = verdict.caches;
+  json["speedup"] = Json::object();
+  for (const Speedup& one : verdict.speedups) {
+    json["speedup"][one.rival] = {
+        {"median", one.median}, {"low", one.low}, {"high", one.high}, {"pairs", one.pairs}, {"claimed", one.claimed}};
+  }
+  json["roof_fraction"] = or_null(verdict.roof_fraction);
+  json["noise"] = or_null(verdict.noise);
+  json["tier"] = verdict.tier;
+  json["varies"] = verdict.varies;
+  json["kept"] = verdict.kept;
+  // What a compiler quotes of a source may be no UTF-8.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Verdict> verdict_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return fail("not a verdict");
+  try {
+    Verdict verdict;
+    verdict.task = json.at("task");
+    verdict.target = json.at("target");
+    const std::string stage = json.at("stage");
+    for (int i = 0; i <= static_cast<int>(VerdictStage::accepted); ++i) {
+      if (name_of(static_cast<VerdictStage>(i)) == stage) verdict.stage = static_cast<VerdictStage>(i);
+    }
+    if (json.at("reason").is_string()) verdict.reason = json["reason"];
+    for (const Json& error : json.at("errors")) {
+      verdict.errors.push_back({error.at("file"), error.at("line"), error.at("message"), error.at("around")});
+    }
+    verdict.max_error = json.at("max_error");
+    verdict.time_ns = number_at(json, "time_ns");
+    verdict.caches = json.at("caches");
+    for (const auto& [rival, one] : json.at("speedup").items()) {
+      verdict.speedups.push_back(
+          {rival, one.at("median"), one.at("low"), one.at("high"), one.at("pairs"), one.at("claimed")});
+    }
+    verdict.roof_fraction = number_at(json, "roof_fraction");
+    verdict.noise = number_at(json, "noise");
+    verdict.tier = json.at("tier");
+    verdict.varies = json.at("varies");
+    verdict.kept = json.at("kept");
+    return verdict;
+  } catch (const Json::exception& error) {
+    return fail("not a verdict: {}", error.what());
+  }
+}
+
+}  // namespace kw::judge

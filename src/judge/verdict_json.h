@@ -1,0 +1,19 @@
+// A verdict as JSON: what `kw eval --json` prints and what is kept between runs.
+//
+//   task, target, accepted, stage, reason (null), errors: [{file, line, message, around}], max_error, time_ns (null),
+//   caches ("warm", "cold"), speedup: {RIVAL: {median, low, high, pairs, claimed}}, roof_fraction (null), noise (null),
+//   tier, varies, kept
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "kernel/verdict.h"
+
+namespace kw::judge {
+
+// One line.
+std::string verdict_as_json(const Verdict& verdict);
+Result<Verdict> verdict_from_json(const std::string& text);
+
+}  // namespace kw::judge

@@ -1,0 +1,53 @@
+// What the judge says of a candidate. Failure is data: a kernel that does not compile, is wrong, crashes or never ends
+// has a Verdict like any other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kw {
+
+// How far a candidate came: the stage that stopped it, or accepted.
+enum class VerdictStage { build, load, verify, hidden, guard, precision, behaviour, time, accepted };
+std::string_view name_of(VerdictStage stage);
+
+// A place in the candidate's source that a reader should look at.
+struct SourceError {
+  std::string file;
+  int line = 0;  // from 1; 0: not known
+  std::string message;
+  std::string around;  // a few numbered lines
+};
+
+// One rival's median of paired ratios: above 1 the candidate is the faster one.
+struct Speedup {
+  std::string rival;
+  double median = 0;
+  double low = 0;  // 95 % bootstrap interval
+  double high = 0;
+  int pairs = 0;
+  bool claimed = false;  // the difference is larger than what identical kernels show here
+};
+
+struct Verdict {
+  std::string task;
+  std::string target;
+  VerdictStage stage = VerdictStage::build;
+  std::string reason;  // why it stopped, for a person; empty when accepted
+  std::vector<SourceError> errors;
+  double max_error = 0;  // the largest error over all that was compared, in parts of what is allowed
+  std::optional<double> time_ns;
+  std::string caches;  // "warm" or "cold"
+  std::vector<Speedup> speedups;
+  std::optional<double> roof_fraction;
+  std::optional<double> noise;  // the largest difference that two copies of one kernel showed in this run, as a share
+  std::string tier;             // of the sandbox
+  bool varies = false;          // the kernel does not promise the same bits
+  bool kept = false;            // judged earlier, not now
+
+  bool accepted() const { return stage == VerdictStage::accepted; }
+};
+
+}  // namespace kw

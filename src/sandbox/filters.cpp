@@ -1,0 +1,234 @@
+#include "sandbox/filters.h"
+
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+
+namespace kw::sandbox {
+namespace {
+
+// What a compiler has no use for. Sockets of any kind, other processes' memory, and the machinery of the system.
+constexpr const char* kNotForTools[] = {"socket",
+                                        "socketpair",
+                                        "connect",
+                                        "bind",
+                                        "listen",
+                                        "accept",
+                                        "accept4",
+                                        "ptrace",
+                                        "process_vm_readv",
+                                        "process_vm_writev",
+                                        "pidfd_getfd",
+                                        "kcmp",
+                                        "mount",
+                                        "umount2",
+                                        "pivot_root",
+                                        "chroot",
+                                        "unshare",
+                                        "setns",
+                                        "fsopen",
+                                        "fsmount",
+                                        "fsconfig",
+                                        "move_mount",
+                                        "open_tree",
+                                        "mount_setattr",
+                                        "bpf",
+                                        "perf_event_open",
+                                        "userfaultfd",
+                                        "io_uring_setup",
+                                        "io_uring_enter",
+                                        "io_uring_register",
+                                        "keyctl",
+                                        "add_key",
+                                        "request_key",
+                                        "init_module",
+                                        "finit_module",
+                                        "delete_module",
+                                        "kexec_load",
+                                        "kexec_file_load",
+                                        "reboot",
+                                        "swapon",
+                                        "swapoff",
+                                        "sethostname",
+                                        "setdomainname",
+                                        "acct",
+                                        "quotactl",
+                                        "iopl",
+                                        "ioperm",
+                                        "settimeofday",
+                                        "clock_settime",
+                                        "adjtimex",
+                                        "clock_adjtime",
+                                        "name_to_handle_at",
+                                        "open_by_handle_at",
+                                        "personality",
+                                        "fanotify_init",
+                                        "syslog",
+                                        "vhangup",
+                                        "nfsservctl",
+                                        "lookup_dcookie",
+                                        "mbind",
+                                        "memfd_secret",
+                                        "memfd_create",
+                                        "inotify_init",
+                                        "inotify_init1",
+                                        "shmget",
+                                        "semget",
+                                        "msgget",
+                                        "mq_open",
+                                        "setpriority",
+                                        "sched_setscheduler",
+                                        "sched_setattr",
+                                        "ioprio_set"};
+
+class Rules {
+ public:
+  explicit Rules(std::uint32_t otherwise) : context_(seccomp_init(otherwise)) {}
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+  ~Rules() {
+    if (context_ != nullptr) seccomp_release(context_);
+  }
+
+  void add(std::uint32_t action, std::initializer_list<const char*> names) {
+    for (const char* name : names) add(action, name);
+  }
+  template <class... Tests>
+  void add(std::uint32_t action, const char* name, Tests... tests) {
+    const int number = seccomp_syscall_resolve_name(name);
+    // A name that this libseccomp does not know is one that the default action covers.
+    if (number == __NR_SCMP_ERROR || context_ == nullptr) return;
+    const scmp_arg_cmp list[] = {tests..., {}};
+    if (seccomp_rule_add_array(context_, action, number, sizeof...(tests), list) != 0) broken_ = true;
+  }
+
+  Program compiled() {
+    Program program;
+    if (context_ == nullptr || broken_) return program;
+    seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    const int file = ::memfd_create("filter", MFD_CLOEXEC);
+    if (file < 0) return program;
+    if (seccomp_export_bpf(context_, file) == 0) {
+      program.resize(static_cast<std::size_t>(::lseek(file, 0, SEEK_END)) / sizeof(sock_filter));
+      const auto size = static_cast<ssize_t>(program.size() * sizeof(sock_filter));
+      if (::pread(file, program.data(), static_cast<std::size_t>(size), 0) != size) program.clear();
+    }
+    ::close(file);
+    return program;
+  }
+
+ private:
+  scmp_filter_ctx context_;
+  bool broken_ = false;
+};
+
+void allow_memory(Rules& rules) { rules.add(SCMP_ACT_ALLOW, {"munmap", "mremap", "madvise", "brk"}); }
+
+Program tools_filter() {
+  Rules rules(SCMP_ACT_ALLOW);
+  for (const char* name : kNotForTools) rules.add(SCMP_ACT_ERRNO(EPERM), name);
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory, where no filter can see them
+  rules.add(SCMP_ACT_ERRNO(EPERM), "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+  return rules.compiled();
+}
+
+Program load_filter_program() {
+  Rules rules(SCMP_ACT_TRAP);
+  allow_memory(rules);
+  rules.add(SCMP_ACT_ALLOW, {"mmap",
+                             "mprotect",
+                             "openat",
+                             "read",
+                             "pread64",
+                             "close",
+                             "fstat",
+                             "newfstatat",
+                             "lseek",
+                             "readlink",
+                             "readlinkat",
+                             "access",
+                             "faccessat",
+                             "faccessat2",
+                             "futex",
+                             "exit",
+                             "exit_group",
+                             "rt_sigreturn",
+                             "rt_sigprocmask",
+                             "rt_sigaction",
+                             "sigaltstack",
+                             "getrandom",
+                             "sched_getaffinity",
+                             "gettid",
+                             "getpid",
+                             "prlimit64",
+                             "sysinfo",
+                             "seccomp",
+                             "prctl",
+                             "dup",
+                             "landlock_restrict_self",
+                             "landlock_create_ruleset",
+                             "close_range",
+                             "write"});
+  return rules.compiled();
+}
+
+Program kernel_filter(bool threads) {
+  Rules rules(SCMP_ACT_TRAP);
+  allow_memory(rules);
+  // Memory may be made, never code.
+  rules.add(SCMP_ACT_ALLOW, "mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  rules.add(SCMP_ACT_ALLOW, "mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  rules.add(SCMP_ACT_ALLOW, {"futex", "exit_group", "rt_sigreturn"});
+  rules.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kCommandDescriptor));
+  rules.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kAnswerDescriptor));
+  if (threads) {
+    constexpr unsigned long kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    rules.add(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread));
+    rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+    rules.add(SCMP_ACT_ALLOW, {"set_robust_list", "rseq", "rt_sigprocmask", "exit", "gettid", "sched_yield",
+                               "sched_getaffinity", "getrandom"});
+    // libgomp binds nothing here; what it asks is answered with a no.
+    rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl", "prlimit64", "sysinfo", "openat"});
+  }
+  return rules.compiled();
+}
+
+}  // namespace
+
+Program make_filter(Filter filter) {
+  switch (filter) {
+    case Filter::tools:
+      return tools_filter();
+    case Filter::load:
+      return load_filter_program();
+    case Filter::kernel:
+      return kernel_filter(false);
+    case Filter::threads:
+      return kernel_filter(true);
+  }
+  return {};
+}
+
+std::string system_call_name(int number) {
+  char* name = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), number);
+  const std::string text = name != nullptr ? name : "number " + std::to_string(number);
+  std::free(name);
+  return text;
+}
+
+bool load_filter(const Program& program) {
+  if (program.empty()) return false;
+  const sock_fprog all{static_cast<unsigned short>(program.size()), const_cast<sock_filter*>(program.data())};
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &all) == 0;
+}
+
+}  // namespace kw::sandbox

@@ -1,0 +1,32 @@
+// Which system calls a sandboxed process may make. The filters are compiled once, when the warden starts; a child loads
+// one in microseconds.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <string>
+#include <vector>
+
+namespace kw::sandbox {
+
+enum class Filter {
+  tools,    // a compiler: may run programs and use files, not the network, the kernel's machinery or other processes
+  load,     // loading a kernel: reads its library, sets up memory
+  kernel,   // running a kernel of one thread: memory, and the two descriptors that it is spoken to through
+  threads,  // the same, and threads
+};
+
+// The descriptors of the two ends that a kernel's process hears and answers through.
+inline constexpr int kCommandDescriptor = 3;
+inline constexpr int kAnswerDescriptor = 4;
+
+using Program = std::vector<sock_filter>;
+// Empty where libseccomp fails.
+Program make_filter(Filter filter);
+// "openat", for messages.
+std::string system_call_name(int number);
+
+// Loads it into this process, for good. No new privileges must have been set.
+bool load_filter(const Program& program);
+
+}  // namespace kw::sandbox
