@@ -11,7 +11,7 @@ target_compile_options(kw_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-d
                                           $<$<BOOL:${KW_WERROR}>:-Werror>
                                           # asserts name src/x.cpp: an installed program knows no folder of its builder
                                           -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
-target_include_directories(kw_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(kw_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 
 function(kw_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})

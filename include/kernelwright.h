@@ -129,8 +129,8 @@ KW_EXPORT int kw_run(kw_call* call);
  * other inputs and of the outputs is null. What it keeps with kw_keep is read-only from then on. */
 KW_EXPORT int kw_prepare(kw_call* call);
 
-/* Memory for this call, aligned to 64 bytes, with anything in it; null when there is no more. There is room for four
- * times all tensors and 16 MiB. */
+/* Memory for this call, aligned to 64 bytes, with anything in it; null when there is no more. There is room for
+ * sixteen times all tensors and 16 MiB. */
 static inline void* kw_scratch(kw_call* call, int64_t bytes) {
   const int64_t begin = (call->scratch_used + 63) / 64 * 64;
   if (bytes < 0 || bytes > call->scratch_bytes - begin) return NULL;

@@ -12,7 +12,7 @@ awk -v folder="$folder" '
 
 status=0
 for file in "$folder"/*.cpp; do
-  "$1" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-missing-field-initializers -I "$3/src" "$file" || status=1
+  "$1" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-missing-field-initializers -I "$3/src" -I "$3/include" "$file" || status=1
   "$2" --style="file:$3/.clang-format" --dry-run -Werror "$file" || status=1
 done
 exit "$status"

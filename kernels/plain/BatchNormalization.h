@@ -6,7 +6,7 @@ template <class T, class T1, class T2, class R>
 void BatchNormalization(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const T1> scale,
                         kw::Tensor<const T1> bias, kw::Tensor<const T2> given_mean, kw::Tensor<const T2> given_variance,
                         kw::Tensor<T>& y, kw::Tensor<R>& running_mean, kw::Tensor<R>& running_variance) {
-  using W = Wide<T>;
+  using W = std::common_type_t<Wide<T>, Wide<T1>, Wide<T2>>;
   const bool training = node.integer("training_mode") != 0;
   const W epsilon = W(node.real("epsilon")), momentum = W(node.real("momentum"));
   const int64_t batch = x.shape(0), channels = x.rank() == 1 ? 1 : x.shape(1);

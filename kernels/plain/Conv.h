@@ -7,8 +7,9 @@ void Conv(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const T> w, kw
           kw::Tensor<T>& y) {
   const Window window = sliding_window(node, x.shape(), w.shape().dims + 2, false);
   y.allocate(windows_shape(x.shape(0), w.shape(0), window));
-  const int64_t features = w.shape(0), in = w.shape(1), group = features / node.integer("group");  // features of one
-  const int64_t x_size = x.shape().count(2, x.rank());  // of one channel
+  const int64_t features = w.shape(0), in = w.shape(1);
+  const int64_t group = features / node.integer("group");  // features of one
+  const int64_t x_size = x.shape().count(2, x.rank());     // of one channel
   const int64_t w_size = w.shape().count(2, w.rank());
   const int64_t y_size = y.shape().count(2, y.rank());
   const int64_t stride = window.last_stride();

@@ -18,6 +18,7 @@ void LayerNormalization(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<
   const kw::Shape scale_steps = broadcast_steps(scale.shape(), x.shape());
   const kw::Shape bias_steps = broadcast_steps(bias.shape(), x.shape());
   const int64_t scale_step = scale_steps[-1], bias_step = bias_steps[-1];
+  const T zero(0);  // the bias that is left out
   const int64_t row = x.shape(-1);
   const int64_t size = x.count() / std::max<int64_t>(means.count(), 1);  // of a group
   for (int64_t g = 0; g < means.count(); ++g) {
@@ -27,12 +28,11 @@ void LayerNormalization(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<
     inverses[g] = S(inverse);
     for (int64_t begin = g * size; begin < (g + 1) * size; begin += row) {
       const T* factor = scale.data() + broadcast_index(begin, x.shape(), scale_steps);
+      const T* shift = bias.given() ? bias.data() + broadcast_index(begin, x.shape(), bias_steps) : &zero;
       for (int64_t i = 0; i < row; ++i) {
-        y[begin + i] = T((W(x[begin + i]) - mean) * inverse * W(factor[i * scale_step]));
+        const W normal = (W(x[begin + i]) - mean) * inverse;
+        y[begin + i] = T(normal * W(factor[i * scale_step]) + W(shift[i * bias_step]));
       }
-      if (!bias.given()) continue;
-      const T* shift = bias.data() + broadcast_index(begin, x.shape(), bias_steps);
-      for (int64_t i = 0; i < row; ++i) y[begin + i] = T(W(y[begin + i]) + W(shift[i * bias_step]));
     }
   }
 }

@@ -4,6 +4,8 @@
 // PRelu: x where it is not negative, slope * x elsewhere; the slope broadcasts to x.
 template <class T>
 void PRelu(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<const T> slope, kw::Tensor<T>& y) {
-  broadcast_binary(x, slope, y,
-                   [](T value, T factor) { return value < 0 ? T(Wide<T>(factor) * Wide<T>(value)) : value; });
+  using W = Wide<T>;
+  broadcast_binary(x, slope, y, [](T value, T factor) {
+    return T(W(std::max(value, T(0))) + W(factor) * W(std::min(value, T(0))));  // one of the two is 0
+  });
 }

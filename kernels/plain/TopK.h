@@ -1,5 +1,4 @@
-#include <ranges>
-#include <span>
+#include <numeric>
 
 #include "parts/axis.h"
 
@@ -14,8 +13,9 @@ void TopK(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t>
   shape[axis] = count;
   values.allocate(shape);
   indices.allocate(shape);
+  if (count == 0) return;
   const AlongAxis view = along(x.shape(), axis);
-  const std::span<int64_t> found(node.scratch<int64_t>(count), static_cast<std::size_t>(count));
+  int64_t* found = node.scratch<int64_t>(count);
   for (int64_t o = 0; o < view.outer; ++o) {
     for (int64_t i = 0; i < view.inner; ++i) {
       const T* from = x.data() + o * view.length * view.inner + i;
@@ -25,12 +25,20 @@ void TopK(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t>
         if (p == q) return a < b;
         return largest ? p > q : p < q;
       };
-      std::ranges::partial_sort_copy(std::views::iota(int64_t{0}, view.length), found, before);
-      int64_t to = o * count * view.inner + i;
-      for (int64_t place : found) {
-        values[to] = from[place * view.inner];
-        indices[to] = place;
-        to += view.inner;
+      // The best so far are a heap with the last of them on top.
+      std::iota(found, found + count, 0);
+      std::make_heap(found, found + count, before);
+      for (int64_t place = count; place < view.length; ++place) {
+        if (!before(place, found[0])) continue;
+        std::pop_heap(found, found + count, before);
+        found[count - 1] = place;
+        std::push_heap(found, found + count, before);
+      }
+      std::sort_heap(found, found + count, before);
+      for (int64_t n = 0; n < count; ++n) {
+        const int64_t to = (o * count + n) * view.inner + i;
+        values[to] = from[found[n] * view.inner];
+        indices[to] = found[n];
       }
     }
   }

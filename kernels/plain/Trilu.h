@@ -12,9 +12,9 @@ void Trilu(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t
       const int64_t last = upper ? columns : std::clamp<int64_t>(row + diagonal + 1, 0, columns);
       const T* from = x.data() + matrix + row * columns;
       T* to = y.data() + matrix + row * columns;
-      std::fill(to, to + first, T(0));
-      std::copy(from + first, from + last, to + first);
-      std::fill(to + last, to + columns, T(0));
+      for (int64_t column = 0; column < first; ++column) to[column] = T(0);
+      for (int64_t column = first; column < last; ++column) to[column] = from[column];
+      for (int64_t column = last; column < columns; ++column) to[column] = T(0);
     }
   }
 }

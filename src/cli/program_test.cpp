@@ -44,6 +44,10 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
   // What doctor measures is kept in a folder of the test's own.
   const ScratchFolder folder;
   const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
+  // The kernel that examples speak of.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  ASSERT_EQ(run({"init", "Relu", "--out", "relu.cpp"}).code, kYes);
   for (const Command& command : all_commands()) {
     EXPECT_GE(command.examples.size(), 2u) << command.name;
     for (const std::string& example : command.examples) {
@@ -55,6 +59,7 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
       EXPECT_FALSE(answer.out.empty()) << example;
     }
   }
+  std::filesystem::current_path(before);
 }
 
 TEST(Program, OffersTheNearestNames) {

@@ -56,6 +56,8 @@ struct Answer {
 struct Fault {
   std::int32_t signal;
   std::int32_t system_call;  // of SIGSYS
+  std::int32_t code;         // si_code
+  std::int32_t reserved;
   std::uint64_t address;
 };
 

@@ -47,7 +47,8 @@ bool before(sandbox::Job& job) {
 }
 
 void on_signal(int signal, siginfo_t* about, void*) {
-  control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, reinterpret_cast<std::uint64_t>(about->si_addr)};
+  control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
+                    reinterpret_cast<std::uint64_t>(about->si_addr)};
   ::_exit(kCrashed);
 }
 

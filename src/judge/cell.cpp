@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Beyond what tensors and scratch memory take.
-constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;
+// What a kernel may allocate beyond scratch memory and what it keeps.
+constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
 
 std::uint64_t now_ns() {
   timespec time{};
@@ -88,7 +88,7 @@ std::string stage_text(host::Stage stage) {
 void Cell::Unmap::operator()(host::Control* control) const { ::munmap(control, sizeof(host::Control)); }
 
 Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descriptor& library, const Arena& inputs,
-                        int threads) {
+                        int threads, std::uint64_t memory_bytes) {
   Cell cell;
   KW_TRY(Arena outputs, Arena::make(false));
   cell.outputs_ = std::make_unique<Arena>(std::move(outputs));
@@ -101,9 +101,10 @@ Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descript
   cell.answer_ = sandbox::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const int descriptors[] = {cell.command_.get(), cell.answer_.get(),          cell.shared_.get(),
                              inputs.descriptor(), cell.outputs_->descriptor(), library.get()};
-  const sandbox::Limits limits{.memory_bytes = kMostMemory,
+  const sandbox::Limits limits{.memory_bytes = memory_bytes + kOwnMemory,
                                .disk_bytes = std::uint64_t{64} << 20,
-                               .processes = static_cast<std::uint32_t>(threads) + 1,
+                               // One more where there are several: the first may wait while others work.
+                               .processes = static_cast<std::uint32_t>(threads > 1 ? threads + 1 : 1),
                                .cpu_seconds = 600};
   KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
   return cell;
@@ -205,8 +206,7 @@ Outcome Cell::answer(Clock::time_point deadline) {
     const int ready = ::poll(waiting, 2, static_cast<int>(std::clamp<long long>(left, 0, 1'000'000)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
-      child_.kill();
-      child_.wait(Clock::now() + 5s);
+      end();
       return Trouble{Trouble::Kind::slow, "did not end in time " + stage_text(control_->stage)};
     }
     if (waiting[0].revents & POLLIN) {
@@ -236,6 +236,12 @@ Trouble Cell::ended() {
       break;
     case SIGSEGV:
     case SIGBUS:
+      // x86 reports these without an address.
+      trouble.alignment = fault.code == SI_KERNEL || (fault.signal == SIGBUS && fault.code == BUS_ADRALN);
+      if (trouble.alignment) {
+        trouble.text = "used an instruction that needs an aligned address on one that is not aligned " + where;
+        break;
+      }
       trouble.address = fault.address;
       trouble.text = fmt::format("touched memory that is not its own {}", where);
       break;
@@ -252,6 +258,11 @@ Trouble Cell::ended() {
       trouble.text = fmt::format("was ended by signal {} {}", fault.signal, where);
   }
   return trouble;
+}
+
+void Cell::end() {
+  child_.kill();
+  child_.wait(Clock::now() + 5s);
 }
 
 std::uint64_t Cell::cpu_ns() const {

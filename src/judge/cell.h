@@ -26,6 +26,7 @@ struct Trouble {
   } kind = Kind::refused;
   std::string text;
   std::uint64_t address = 0;  // of a fault in memory; 0: none
+  bool alignment = false;     // the fault is an access that needs an aligned address
 };
 
 // Nothing: it went well. An Error is a broken machine, a Trouble the candidate's fault.
@@ -33,9 +34,10 @@ using Outcome = std::optional<Trouble>;
 
 class Cell {
  public:
-  // Starts the process and loads the library. `threads` is what the kernel may use.
+  // Starts the process and loads the library. `threads` is what the kernel may use, `memory_bytes` the most that any
+  // arrangement will need for scratch memory and for what is kept.
   static Result<Cell> open(const sandbox::Sandbox& sandbox, const sandbox::Descriptor& library, const Arena& inputs,
-                           int threads);
+                           int threads, std::uint64_t memory_bytes);
 
   // How loading went; asked once, before anything else.
   Outcome loaded(Clock::time_point deadline);
@@ -58,6 +60,9 @@ class Cell {
   };
   Lap go(Clock::time_point deadline);
   Outcome finish(Clock::time_point deadline);
+
+  // Ends the process and waits until the system has taken it back.
+  void end();
 
   const Arena& outputs() const { return *outputs_; }
   const host::Control& control() const { return *control_; }

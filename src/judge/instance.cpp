@@ -43,7 +43,7 @@ Result<Instance> make_instance(const Task& task, const Lengths& lengths, int thr
                 host::kMostImageBytes);
   }
   // As kernelwright.h promises.
-  instance.scratch_bytes = 4 * all_bytes + (std::uint64_t{16} << 20);
+  instance.scratch_bytes = 16 * all_bytes + (std::uint64_t{16} << 20);
   instance.kept_bytes = 4 * constant_bytes + (std::uint64_t{16} << 20);
   return instance;
 }

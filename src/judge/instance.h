@@ -18,6 +18,8 @@ struct Instance {
   std::vector<std::byte> image;  // of targets/cpu/call_image.h
   std::uint64_t scratch_bytes = 0;
   std::uint64_t kept_bytes = 0;
+
+  std::uint64_t memory_bytes() const { return scratch_bytes + kept_bytes; }
 };
 
 // The task must outlive it. Fails where the call does not fit into the contract (more than 8 axes).

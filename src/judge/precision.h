@@ -1,18 +1,26 @@
-// Was less precision used inside than the type of the result has?
+// A wrong answer that is nearly right: computed with less precision than its type has, or with a constant slightly off.
 //
-// What an element may be off is a worst case, and long sums have a wide one: single elements of a sum in half precision
-// can hide in it. All elements together cannot: errors of roundings in the tensor's own type are scattered, and their
-// mean square stays far below the square of the worst case.
+// What an element may be off is derived so that any honest arithmetic in the tensor's own type stays within it and half
+// precision inside does not (tests/precision_test.cpp shows that for every task). So half precision fails as wrong;
+// this tells it from answers that are wrong outright.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/random.h"
 #include "kernel/tensor.h"
+#include "ops/graph.h"
 #include "ops/wide_tensor.h"
 
 namespace kw::judge {
 
-// What is wrong, or empty. `got` has passed ops::compare.
+// Long sums have a wide bound, in which half precision can hide. Where the task has such sums, this leaves only a few
+// elements of its largest float input and makes the others zero: then each sum has few terms, and they show. False: the
+// task has no long sums, and nothing was changed.
+bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& random);
+
+// What to say of an answer that ops::compare found wrong, or empty where it is wrong outright.
 std::string lost_precision(const ops::WideTensor& expected, const Tensor& got);
 
 }  // namespace kw::judge

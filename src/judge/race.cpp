@@ -18,7 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kMostCallTime = 20s;
+// The examination has seen it end.
+constexpr auto kMostCallTime = 10s;
 // A group of calls should take this long at least: then what the start and the end cost is below a percent.
 constexpr double kGroupNs = 150'000;
 // Calls shorter than this are preceded by one on old inputs, so that code and tables are warm.
@@ -28,9 +29,10 @@ constexpr std::uint64_t kGroupBytes = std::uint64_t{1} << 20;
 // References for timed calls may take this share of the budget.
 constexpr double kReferenceShare = 0.25;
 constexpr int kFewestVerified = 2;
-// CPU time beyond the measured time that is not held against anyone: part of the time, and per turn.
-constexpr double kExcessShare = 0.10;
-constexpr double kExcessNs = 15'000;
+// CPU time before and after the measured time, beyond what a rival needs, that is not held against anyone: a part of
+// the time, and so much in any case.
+constexpr double kExcessShare = 0.02;
+constexpr double kExcessNs = 3'000;
 // Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.
 constexpr double kLoose = 16;
 
@@ -38,7 +40,7 @@ struct Runner {
   std::string name;
   Cell cell;
   std::vector<double> laps_ns;    // one a round: of one call
-  std::vector<double> excess_ns;  // one a round: CPU time beyond the lap, of the group
+  std::vector<double> excess_ns;  // one a round: CPU time before and after the lap
   double wall_ns = 0;             // of all laps, groups whole
   double empty_ns = 0;            // what a lap of no calls takes
   std::string failed;
@@ -99,7 +101,7 @@ class Race {
   bool stopped() const { return result_.finding.has_value(); }
 
   Status add(const Contestant& contestant) {
-    KW_TRY(Cell cell, Cell::open(sandbox_, *contestant.library, inputs_, rules_.threads));
+    KW_TRY(Cell cell, Cell::open(sandbox_, *contestant.library, inputs_, rules_.threads, instance_.memory_bytes()));
     runners_.push_back({.name = contestant.name, .cell = std::move(cell)});
     return {};
   }
@@ -187,23 +189,36 @@ class Race {
     const auto count = static_cast<std::uint32_t>(calls < 0 ? group_ : calls);
     const auto deadline = Clock::now() + kMostCallTime;
     move_to(turn_->clock_core());
-    const std::uint64_t cpu_before = cell.cpu_ns();
-    double lap_ns = 0;
     // The clock needs a core that the kernel does not.
     const bool spins = !turn_->one_core() && rules_.threads < turn_->core_count();
     const auto begin = Clock::now();
+    const std::uint64_t cpu_start = cell.cpu_ns();
+    std::uint64_t cpu_go = cpu_start, cpu_done = cpu_start;
+    double lap_ns = 0;
+    bool came = !spins;  // to the end of its calls
     cell.start(0, count, spins);
-    if (spins) {
-      Cell::Lap lap;
-      if (cell.ready(deadline)) lap = cell.go(deadline);
+    if (spins && cell.ready(deadline)) {
+      cpu_go = cell.cpu_ns();
+      const Cell::Lap lap = cell.go(deadline);
+      cpu_done = cell.cpu_ns();
       lap_ns = static_cast<double>(lap.end_ns - lap.begin_ns);
+      came = lap.done;
     }
     if (trouble(index, cell.finish(deadline))) return std::nullopt;
-    const auto cpu_ns = static_cast<double>(cell.cpu_ns() - cpu_before);
-    // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
-    // answer.
-    if (!spins) lap_ns = rules_.threads == 1 ? cpu_ns : static_cast<double>((Clock::now() - begin).count());
-    last_excess_ns_ = cpu_ns - lap_ns * rules_.threads;
+    if (!came) {
+      trouble(index, Trouble{Trouble::Kind::slow, "answered without coming to the end of its calls"});
+      return std::nullopt;
+    }
+    const std::uint64_t cpu_end = cell.cpu_ns();
+    if (spins) {
+      last_excess_ns_ = static_cast<double>((cpu_go - cpu_start) + (cpu_end - cpu_done));
+    } else {
+      // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
+      // answer.
+      const auto cpu_ns = static_cast<double>(cpu_end - cpu_start);
+      lap_ns = rules_.threads == 1 ? cpu_ns : static_cast<double>((Clock::now() - begin).count());
+      last_excess_ns_ = std::max(cpu_ns - lap_ns * rules_.threads, 0.0);
+    }
     return lap_ns;
   }
 

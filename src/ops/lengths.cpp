@@ -57,10 +57,12 @@ std::vector<Lengths> hidden_lengths(const Task& task, std::uint64_t seed, std::s
   std::set<Lengths> seen{task.lengths};
   for (int attempt = 0; attempt < kTries * static_cast<int>(count) && result.size() < count; ++attempt) {
     Lengths lengths = task.lengths;
-    // Change few lengths at first, so that every task gets some, and all of them later; an empty one now and then.
-    const double share = random.pick({0.3, 0.6, 1.0});
+    // Every third is tiny: there 1, 2 and 3 meet each other. Of the rest few lengths are changed, or all; an empty one
+    // now and then.
+    const bool tiny = attempt % 3 == 2;
+    const double share = tiny ? 1.0 : random.pick({0.3, 0.6, 1.0});
     for (auto& [name, value] : lengths) {
-      if (random.chance(share)) value = other_length(value, random);
+      if (random.chance(share)) value = tiny ? random.integer(1, 3) : other_length(value, random);
     }
     if (random.chance(0.05)) {
       auto some = lengths.begin();

@@ -133,69 +133,56 @@ class Rules {
 
 void allow_memory(Rules& rules) { rules.add(SCMP_ACT_ALLOW, {"munmap", "mremap", "madvise", "brk"}); }
 
+// abort() needs these; there is no other process that could be meant.
+void allow_abort(Rules& rules) { rules.add(SCMP_ACT_ALLOW, {"rt_sigprocmask", "gettid", "getpid", "tgkill"}); }
+
+void allow_threads(Rules& rules) {
+  constexpr unsigned long kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+  rules.add(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread));
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory, where no filter can see them
+  rules.add(SCMP_ACT_ALLOW, {"set_robust_list", "rseq", "exit", "sched_yield", "sched_getaffinity", "getrandom"});
+}
+
 Program tools_filter() {
   Rules rules(SCMP_ACT_ALLOW);
   for (const char* name : kNotForTools) rules.add(SCMP_ACT_ERRNO(EPERM), name);
-  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory, where no filter can see them
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   rules.add(SCMP_ACT_ERRNO(EPERM), "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
   return rules.compiled();
 }
 
+// Filters add up: what a kernel may do later must be allowed here too.
 Program load_filter_program() {
   Rules rules(SCMP_ACT_TRAP);
   allow_memory(rules);
-  rules.add(SCMP_ACT_ALLOW, {"mmap",
-                             "mprotect",
-                             "openat",
-                             "read",
-                             "pread64",
-                             "close",
-                             "fstat",
-                             "newfstatat",
-                             "lseek",
-                             "readlink",
-                             "readlinkat",
-                             "access",
-                             "faccessat",
-                             "faccessat2",
-                             "futex",
-                             "exit",
-                             "exit_group",
-                             "rt_sigreturn",
-                             "rt_sigprocmask",
-                             "rt_sigaction",
-                             "sigaltstack",
-                             "getrandom",
-                             "sched_getaffinity",
-                             "gettid",
-                             "getpid",
-                             "prlimit64",
-                             "sysinfo",
-                             "seccomp",
-                             "prctl",
-                             "dup",
-                             "landlock_restrict_self",
-                             "landlock_create_ruleset",
-                             "close_range",
-                             "write"});
+  allow_abort(rules);
+  allow_threads(rules);  // how many is the limit of processes' to say
+  rules.add(SCMP_ACT_ALLOW,
+            {"mmap",         "mprotect",   "openat",      "read",      "pread64",    "close",     "fstat",
+             "newfstatat",   "lseek",      "readlink",    "access",    "readlinkat", "faccessat", "faccessat2",
+             "futex",        "exit_group", "dup",         "prlimit64", "sysinfo",    "prctl",     "rt_sigreturn",
+             "rt_sigaction", "write",      "sigaltstack", "seccomp"});
+  rules.add(SCMP_ACT_ERRNO(EPERM), "sched_setaffinity");
   return rules.compiled();
 }
 
 Program kernel_filter(bool threads) {
   Rules rules(SCMP_ACT_TRAP);
   allow_memory(rules);
+  allow_abort(rules);
   // Memory may be made, never code.
   rules.add(SCMP_ACT_ALLOW, "mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rules.add(SCMP_ACT_ALLOW, "mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rules.add(SCMP_ACT_ALLOW, {"futex", "exit_group", "rt_sigreturn"});
   rules.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kCommandDescriptor));
   rules.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kAnswerDescriptor));
+  // The language's last words before it aborts; the abort is what counts.
+  rules.add(SCMP_ACT_ERRNO(EBADF), "write", SCMP_A0(SCMP_CMP_EQ, 2));
   if (threads) {
-    constexpr unsigned long kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
-    rules.add(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread));
-    rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-    rules.add(SCMP_ACT_ALLOW, {"set_robust_list", "rseq", "rt_sigprocmask", "exit", "gettid", "sched_yield",
-                               "sched_getaffinity", "getrandom"});
+    allow_threads(rules);
+    // The C library's own two signals, which it sets up with the first thread.
+    for (int own : {32, 33})
+      rules.add(SCMP_ACT_ALLOW, "rt_sigaction", SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(own)));
     // libgomp binds nothing here; what it asks is answered with a no.
     rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl", "prlimit64", "sysinfo", "openat"});
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "judge/workshop.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/kept_roofs.h"
 #include "targets/cpu/roofs.h"
@@ -27,7 +28,8 @@ struct Report {
   bool measured_now = false;
   std::vector<ToolFound> tools;
   std::vector<Tool> missing;
-  std::vector<std::string> notes;  // what did not go well, each a sentence
+  std::optional<sandbox::Tier> tier;  // of the sandbox
+  std::vector<std::string> notes;     // what did not go well, each a sentence
 
   bool has_all_required() const { return std::ranges::none_of(missing, &Tool::required); }
 };
@@ -51,6 +53,12 @@ Report examine(bool measure_again) {
   report.missing = missing_tools(report.tools);
   if (report.facts.caches.empty())
     report.notes.push_back("this system does not tell its caches; every task is held against the speed of memory");
+
+  if (const auto workshop = judge::Workshop::open(); workshop.ok()) {
+    report.tier = workshop->sandbox().tier();
+  } else {
+    report.notes.push_back(workshop.error().message);
+  }
 
   const Result<Roofs> kept = read_kept_roofs(report.facts);
   std::error_code code;
@@ -134,9 +142,17 @@ void print_tools(const Report& report, std::ostream& out) {
   out << fmt::format("  {}\n", install_command(report.missing));
 }
 
+void print_tier(const sandbox::Tier& tier, std::ostream& out) {
+  out << fmt::format("\nsandbox    {}\n", tier.name());
+  for (const sandbox::Tier::Part& part : tier.parts()) {
+    out << fmt::format("  {:27}{}\n", part.name, part.there ? "yes" : "no; it needs " + part.needs);
+  }
+}
+
 void print(const Report& report, std::ostream& out) {
   print_facts(report.facts, out);
   if (report.roofs) print_roofs(*report.roofs, out);
+  if (report.tier) print_tier(*report.tier, out);
   print_tools(report, out);
   if (!report.notes.empty()) out << "\n";
   for (const std::string& note : report.notes) out << "note: " << note << "\n";
@@ -171,12 +187,18 @@ json as_json(const Report& report) {
                      {"path", text_or_null(found.path)},
                      {"version", text_or_null(found.version)}});
   }
+  json parts = json::array();
+  for (const auto& part : report.tier ? report.tier->parts() : std::vector<sandbox::Tier::Part>()) {
+    parts.push_back(
+        {{"name", part.name}, {"there", part.there}, {"needs", part.there ? json(nullptr) : json(part.needs)}});
+  }
   json missing = json::array();
   for (const Tool& tool : report.missing) missing.push_back(tool.name);
   return {{"ready", report.has_all_required()},
           {"cpu", facts_as_json(report.facts)},
           {"roofs", report.roofs ? json::parse(roofs_as_json(*report.roofs)) : json(nullptr)},
           {"measured_now", report.measured_now},
+          {"sandbox", report.tier ? json{{"tier", report.tier->name()}, {"parts", std::move(parts)}} : json(nullptr)},
           {"tools", std::move(tools)},
           {"missing", std::move(missing)},
           {"install", report.missing.empty() ? json(nullptr) : json(install_command(report.missing))},
@@ -207,12 +229,15 @@ Command doctor() {
           "the last ten measurings; its spread says how far the usual round or the worst measuring lies below it, and "
           "above 5 % it is called not stable.\n"
           "\n"
+          "The sandbox is full, filtered or weak, by what this machine lets us lock candidates up with.\n"
+          "\n"
           "copy is a = b and triad is a = b + s * c; every byte read or written counts.\n"
           "\n"
           "--json prints one object: ready, cpu {model, logical_cores, usable_cores, vector {extension, width_bits}, "
           "memory_bytes, caches [{name, level, kind, size_bytes, shared_by}]}, roofs {measured_at, spread, stable, "
           "fma_gflops, levels [{name, size_bytes, working_set_bytes, read_gbps, write_gbps, copy_gbps, triad_gbps}]} "
-          "where a figure is {best, spread, stable, runs}, measured_now, tools [{name, required, use, package, path, "
+          "where a figure is {best, spread, stable, runs}, measured_now, sandbox {tier, parts [{name, there, needs}]}, "
+          "tools [{name, required, use, package, path, "
           "version}], missing [names], install (a command or null), notes [sentences].\n"
           "\n"
           "Exits 0 where all that kw needs is there, 1 where something needed is missing, 2 where nothing could be "

@@ -2,12 +2,15 @@
 #include <fmt/ostream.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "judge/batch.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
@@ -15,6 +18,8 @@
 
 namespace kw::cli::commands {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Sources are written by people and models; what is longer than this is something else.
 constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
@@ -72,29 +77,31 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
   fmt::print(out, "  sandbox        {}\n", verdict.tier);
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
-  if (!arguments.has("TASK") || !arguments.has("FILE"))
-    return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
-  KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
-  KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
-  judge::Case one;
-  one.task = &task;
-  KW_TRY(one.source, read_source(arguments.text("FILE")));
+// What holds for all that one command judges.
+Result<judge::Case> rules_of(const Arguments& arguments) {
+  judge::Case rules;
   for (const std::string& file : arguments.texts("--against")) {
     KW_TRY(judge::Source rival, read_source(file));
-    one.against.push_back(std::move(rival));
+    rules.against.push_back(std::move(rival));
   }
-  KW_TRY(one.settings, parse_settings(arguments.texts("--set")));
+  KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
   KW_TRY(const double threads, number_of(arguments, "--threads", 1, 1, 64));
-  KW_TRY(one.budget_s, number_of(arguments, "--budget", one.budget_s, 0.05, 600));
+  rules.threads = static_cast<int>(threads);
+  KW_TRY(rules.budget_s, number_of(arguments, "--budget", rules.budget_s, 0.05, 600));
   if (arguments.has("--pairs")) {
-    KW_TRY(const double pairs, number_of(arguments, "--pairs", 0, 8, 100000));
-    one.pairs = static_cast<int>(pairs);
+    KW_TRY(const double pairs, number_of(arguments, "--pairs", 0, kFewestPairs, 100000));
+    rules.pairs = static_cast<int>(pairs);
   }
-  one.threads = static_cast<int>(threads);
-  one.cold = arguments.has("--cold");
-  one.timed = !arguments.has("--untimed");
+  rules.cold = arguments.has("--cold");
+  rules.timed = !arguments.has("--untimed");
+  return rules;
+}
 
+Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream& out) {
+  KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
+  one.task = &task;
+  KW_TRY(one.source, read_source(arguments.text("FILE")));
   const std::string key = judge::key_of(one);
   std::optional<Verdict> verdict;
   if (!arguments.has("--fresh")) verdict = judge::kept_verdict(key);
@@ -109,6 +116,110 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     print_verdict(*verdict, out);
   }
   return verdict->accepted() ? kYes : kNo;
+}
+
+// A line of a batch: {"task": "Relu", "file": "relu.cpp"}, or "source" with the text in place of a file; "set":
+// {"TILE": 8} and "id", which comes back with the verdict, may be there.
+struct Line {
+  std::size_t number = 0;
+  Json id;
+  std::string problem;  // why it cannot be judged
+};
+
+Result<judge::Case> parse_line(const std::string& text, judge::Case rules, std::map<std::string, Task>& tasks,
+                               Json& id) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return fail("not a JSON object");
+  if (json.contains("id")) id = json["id"];
+  const auto text_at = [&](const char* key) -> std::string {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+  };
+  const std::string name = text_at("task");
+  if (name.empty()) return fail("\"task\" is missing");
+  if (!tasks.contains(name)) {
+    KW_TRY(Task task, suites::find_task(name));
+    tasks.emplace(name, std::move(task));
+  }
+  rules.task = &tasks.at(name);
+  if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
+  if (json.contains("file")) {
+    KW_TRY(rules.source, read_source(text_at("file")));
+  } else {
+    rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
+  }
+  if (json.contains("set")) {
+    if (!json["set"].is_object()) return fail("\"set\" is an object: {{\"TILE\": 8}}");
+    for (const auto& [key, value] : json["set"].items()) {
+      rules.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+  }
+  return rules;
+}
+
+Result<int> judge_file(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
+  KW_TRY(const std::string text, read_file(arguments.text("--batch")));
+  std::map<std::string, Task> tasks;  // a map does not move what it holds
+  std::vector<Line> lines;
+  std::vector<std::size_t> line_of;  // of each case
+  std::vector<judge::Case> cases;
+  bool broken = false, all = true;
+  const auto print = [&](const Line& line, const std::string& verdict) {
+    Json json = verdict.empty() ? Json::object() : Json::parse(verdict);
+    json["line"] = line.number;
+    if (!line.id.is_null()) json["id"] = line.id;
+    if (!line.problem.empty()) json["error"] = line.problem;
+    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
+  };
+  std::istringstream stream(text);
+  std::size_t number = 0;
+  for (std::string one; std::getline(stream, one);) {
+    ++number;
+    if (one.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Line& line = lines.emplace_back();
+    line.number = number;
+    auto parsed = parse_line(one, rules, tasks, line.id);
+    if (!parsed.ok()) {
+      line.problem = parsed.error().message;
+      print(line, "");
+      broken = true;
+      continue;
+    }
+    const auto kept = arguments.has("--fresh") ? std::nullopt : judge::kept_verdict(judge::key_of(*parsed));
+    if (kept) {
+      print(line, judge::verdict_as_json(*kept));
+      all = all && kept->accepted();
+      continue;
+    }
+    line_of.push_back(lines.size() - 1);
+    cases.push_back(*std::move(parsed));
+  }
+  if (lines.empty()) return fail("{}: there is nothing to judge in it", arguments.text("--batch"));
+  if (!cases.empty()) {
+    KW_TRY(judge::Judge judge, judge::Judge::open());
+    judge::judge_batch(judge, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
+      Line& line = lines[line_of[index]];
+      if (!verdict.ok()) {
+        line.problem = verdict.error().message;
+        print(line, "");
+        broken = true;
+        return;
+      }
+      judge::keep_verdict(judge::key_of(cases[index]), *verdict);
+      all = all && verdict->accepted();
+      print(line, judge::verdict_as_json(*verdict));
+    });
+  }
+  return broken ? kBroken : all ? kYes : kNo;
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const judge::Case rules, rules_of(arguments));
+  if (arguments.has("--batch")) {
+    if (arguments.has("TASK")) return fail("--batch takes its tasks and files from its own file");
+    return judge_file(arguments, rules, out);
+  }
+  if (!arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
+  return judge_one(arguments, rules, out);
 }
 
 }  // namespace
@@ -128,7 +239,12 @@ Command eval() {
           "of "
           "what is allowed), time_ns, caches, speedup (by rival: median, low, high, pairs, claimed), roof_fraction, "
           "noise, "
-          "tier, varies, kept.",
+          "tier, varies, kept.\n\n"
+          "--batch judges every line of a file of JSON objects: task, and file or source (the text itself), and if "
+          "need be set "
+          "(an object) and id. It prints one such object a line, in the order of completion, with line and id; a line "
+          "that "
+          "cannot be judged gives line, id and error.",
       .options =
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
            {.name = "FILE", .help = "the kernel's source, C++ or C (.c)", .completes = Completes::file},
@@ -144,9 +260,13 @@ Command eval() {
            {.name = "--pairs", .value = "N", .help = "time exactly so many pairs"},
            {.name = "--untimed", .help = "stop when the kernel is known to be right"},
            {.name = "--fresh", .help = "judge again what was judged before"},
+           {.name = "--batch",
+            .value = "FILE",
+            .help = "judges many: a JSON object a line, see above",
+            .completes = Completes::file},
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
            {.name = "--json", .help = "one JSON object instead of text"}},
-      .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set UNROLL=8 --budget 0.2 --json"},
+      .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
       .run = run};
 }
 

@@ -3,4 +3,4 @@
 #pragma once
 
 #define KW_ONLY_C
-#include "../include/kernelwright.h"
+#include <kernelwright.h>

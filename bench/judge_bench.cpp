@@ -1,0 +1,265 @@
+// Prints the judge's figures.
+//
+//   kw_judge_bench speed    one kernel, a batch of a hundred, one judged before, a sandbox from start to end
+//   kw_judge_bench noise    identical kernels, and one that is three percent slower
+//   kw_judge_bench suite    every task's plain kernel, and the same with one wrong element
+//
+// On a machine with nothing else to do; each takes a few minutes.
+#include <fmt/core.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/paired_ratio.h"
+#include "judge/batch.h"
+#include "judge/judge.h"
+#include "ops/graph.h"
+#include "plain/plain.h"
+#include "suites/catalog.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+Result<std::string> plain_source(const Task& task) {
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  return plain::plain_kernel(graph);
+}
+
+// A typical kernel of the 64k-element task Relu; no two numbers give the same source.
+std::string typical_kernel(int number) {
+  return fmt::format(R"(// number {0}
+#include <kernelwright.h>
+
+KW_TUNE(UNROLL, {1}, 1, 2, 4, 8);
+
+KW_KERNEL(call) {{
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  int64_t i = 0;
+  for (; i + UNROLL <= x.count(); i += UNROLL) {{
+    for (int k = 0; k < UNROLL; ++k) y[i + k] = x[i + k] < 0 ? 0 : x[i + k];
+  }}
+  for (; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
+}}
+)",
+                     number, 1 << number % 4);
+}
+
+// `extra` hundredths of the elements are computed twice.
+std::string slowed_kernel(int extra) {
+  return fmt::format(R"(#include <kernelwright.h>
+KW_KERNEL(call) {{
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = std::exp(x[i]);
+  for (int64_t i = 0; i < x.count() * {} / 100; ++i) {{
+    asm volatile("" : : : "memory");
+    y[i] = std::exp(x[i]);
+  }}
+}}
+)",
+                     extra);
+}
+
+Status speed() {
+  KW_TRY(const Task task, suites::find_task("Relu"));
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  judge::Case one;
+  one.task = &task;
+  one.pairs = 100;
+  one.source = {"warm.cpp", typical_kernel(-4)};
+  KW_TRY(const Verdict warm, judge.judge(one));
+  if (!warm.accepted()) return fail("the typical kernel was rejected: {}", warm.reason);
+
+  std::vector<double> times;
+  for (int i = 0; i < 9; ++i) {
+    one.source = {"kernel.cpp", typical_kernel(1000 + i)};
+    const auto begin = Clock::now();
+    KW_TRY(const Verdict verdict, judge.judge(one));
+    times.push_back(seconds_since(begin));
+    if (!verdict.accepted()) fmt::print("rejected: {}\n", verdict.reason);
+  }
+  fmt::print("one kernel (Relu, 65536 elements; build, examination, 100 pairs): {:.2f} s, median of {}\n",
+             median_of(times), times.size());
+
+  for (const char* flags : {"-O3", "-O2"}) {
+    std::vector<judge::Case> cases;
+    for (int i = 0; i < 100; ++i) {
+      judge::Case each;
+      each.task = &task;
+      each.source = {"kernel.cpp", typical_kernel(i)};
+      each.settings = {{"flags", flags}};
+      cases.push_back(std::move(each));
+    }
+    KW_TRY(const Verdict first, judge.judge(cases[0]));  // the precompiled header and the plain kernel for these flags
+    int accepted = 0;
+    const auto begin = Clock::now();
+    judge::judge_batch(judge, cases, [&](std::size_t, const Result<Verdict>& verdict) {
+      accepted += verdict.ok() && verdict->accepted();
+    });
+    const double spent = seconds_since(begin);
+    fmt::print("a batch of 100 with {}: {:.1f} s, {:.2f} a second, {} accepted\n", flags, spent, 100 / spent, accepted);
+  }
+
+  std::vector<double> starts;
+  KW_TRY(const judge::Arena inputs, judge::Arena::make(true));
+  KW_TRY(const judge::Built built, judge.workshop().build({"kernel.cpp", typical_kernel(1)},
+                                                          {.values = {}, .compiler = "g++", .flags = {"-O3"}}));
+  for (int i = 0; i < 200; ++i) {
+    const auto begin = Clock::now();
+    {
+      KW_TRY(judge::Cell cell, judge::Cell::open(judge.workshop().sandbox(), built.library, inputs, 1, 1 << 20));
+      if (const auto outcome = cell.loaded(Clock::now() + std::chrono::seconds(5))) return fail("{}", outcome->text);
+      cell.end();
+    }
+    starts.push_back(1000 * seconds_since(begin));
+  }
+  fmt::print("a sandbox with a kernel, from start to reap: {:.2f} ms, median of {}\n", median_of(starts),
+             starts.size());
+  return {};
+}
+
+Status kept() {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kw";
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("kw_bench_{}.cpp", ::getpid())).string();
+  KW_CHECK(write_file(file, typical_kernel(2000)));
+  const std::string command = fmt::format("{} eval Relu {} --json > /dev/null", program.string(), file);
+  std::vector<double> times;
+  for (int i = 0; i < 21; ++i) {
+    const auto begin = Clock::now();
+    if (std::system(command.c_str()) != 0) return fail("{} failed", command);
+    if (i > 0) times.push_back(1000 * seconds_since(begin));
+  }
+  std::filesystem::remove(file);
+  fmt::print("kw eval of a kernel that was judged before: {:.1f} ms, median of {}\n", median_of(times), times.size());
+  return {};
+}
+
+Status noise() {
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  KW_TRY(const Task task, suites::find_task("Exp"));
+  const auto judged = [&](int extra, int pairs) -> Result<Verdict> {
+    judge::Case one;
+    one.task = &task;
+    one.source = {"candidate.cpp", slowed_kernel(extra)};
+    one.against = {{"rival.cpp", slowed_kernel(0)}};
+    one.pairs = pairs;
+    return judge.judge(one);
+  };
+  double largest = 0;
+  int claims = 0;
+  for (int i = 0; i < 20; ++i) {
+    KW_TRY(const Verdict verdict, judged(0, 500));
+    if (!verdict.accepted()) return fail("rejected: {}", verdict.reason);
+    const Speedup& rival = verdict.speedups.back();
+    largest = std::max(largest, std::fabs(rival.median - 1));
+    claims += rival.claimed;
+    fmt::print("  identical {:2}: {:.4f} [{:.4f}, {:.4f}], noise {:.4f}{}\n", i + 1, rival.median, rival.low,
+               rival.high, *verdict.noise, rival.claimed ? "  CLAIMED" : "");
+  }
+  fmt::print("20 identical pairs at 500 pairs of timing: {} claims of a difference; largest deviation {:.2f} %\n",
+             claims, 100 * largest);
+  int told = 0;
+  for (int i = 0; i < 10; ++i) {
+    KW_TRY(const Verdict verdict, judged(3, 500));
+    if (!verdict.accepted()) return fail("rejected: {}", verdict.reason);
+    const Speedup& rival = verdict.speedups.back();
+    told += rival.claimed && rival.median < 1;
+    fmt::print("  slowed {:2}: {:.4f} [{:.4f}, {:.4f}], noise {:.4f}\n", i + 1, rival.median, rival.low, rival.high,
+               *verdict.noise);
+  }
+  fmt::print("a kernel slowed by 3 %: told apart in {} of 10 runs\n", told);
+  return {};
+}
+
+// The plain kernel with one element of its first output changed when it has run.
+std::string spoiled(const std::string& source) {
+  return "#include <kernelwright.h>\n#define kw_run kw_right\n" + source + R"(
+#undef kw_run
+KW_EXPORT int kw_run(kw_call* call) {
+  const int status = kw_right(call);
+  kw_tensor* output = &call->outputs[0];
+  int64_t count = 1;
+  for (int i = 0; i < output->rank; ++i) count *= output->shape[i];
+  const int64_t at = count * 5 / 7;
+  if (count == 0) return status;
+  if (output->dtype == KW_FLOAT32) {
+    float* element = (float*)output->data + at;
+    *element = std::isfinite(*element) ? *element * 1.01f + 0.01f : 0;
+  } else if (output->dtype == KW_INT64) {
+    ((int64_t*)output->data)[at] += 1;
+  } else if (output->dtype == KW_INT32) {
+    ((int32_t*)output->data)[at] += 1;
+  } else {
+    ((unsigned char*)output->data)[at] ^= 1;
+  }
+  return status;
+}
+)";
+}
+
+Status suite() {
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  KW_TRY(const suites::Suite all, suites::find_suite("mobilekernelbench"));
+  for (const bool wrong : {false, true}) {
+    std::vector<judge::Case> cases;
+    for (const Task& task : all.tasks) {
+      const auto source = plain_source(task);
+      if (!source.ok()) {
+        fmt::print("  {}\n", source.error().message);
+        continue;
+      }
+      judge::Case one;
+      one.task = &task;
+      one.source = {"plain.cpp", wrong ? spoiled(*source) : *source};
+      one.settings = {{"flags", "-O2"}};
+      one.timed = !wrong;
+      one.budget_s = 0.1;
+      cases.push_back(std::move(one));
+    }
+    std::size_t good = 0;
+    const auto begin = Clock::now();
+    judge::judge_batch(judge, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
+      if (!verdict.ok()) {
+        fmt::print("  {}: {}\n", cases[index].task->name, verdict.error().message);
+      } else if (verdict->accepted() == !wrong) {
+        ++good;
+      } else {
+        fmt::print("  {}: {} {}\n", cases[index].task->name, name_of(verdict->stage), verdict->reason);
+      }
+    });
+    fmt::print("{}: {} of {} {} ({:.0f} s)\n",
+               wrong ? "plain kernels with one wrong element" : "plain kernels of kw init", good, all.tasks.size(),
+               wrong ? "rejected" : "accepted", seconds_since(begin));
+  }
+  return {};
+}
+
+int main_of(const std::string& what) {
+  Status status;
+  if (what == "speed") {
+    status = speed();
+    if (status.ok()) status = kept();
+  } else if (what == "noise") {
+    status = noise();
+  } else if (what == "suite") {
+    status = suite();
+  } else {
+    status = fail("kw_judge_bench speed | noise | suite");
+  }
+  if (!status.ok()) return fmt::print(stderr, "{}\n", status.error().message), 2;
+  return 0;
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int argc, char** argv) { return kw::main_of(argc > 1 ? argv[1] : ""); }

@@ -1,0 +1,67 @@
+#include "judge/batch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace kw::judge {
+namespace {
+
+// Enough for cores not to wait for the last of a handful for long, few enough that results come soon.
+constexpr std::size_t kHandfulPerCore = 8;
+
+std::size_t core_count() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 1); }
+
+// Inspects cases [begin, end) on all cores; `inspected` is called from the calling thread as they finish.
+void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin, std::size_t end,
+                 const std::function<void(std::size_t, Result<Inspected>)>& inspected) {
+  std::atomic<std::size_t> next = begin;
+  std::mutex lock;
+  std::condition_variable changed;
+  std::deque<std::pair<std::size_t, Result<Inspected>>> finished;
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 0; i < std::min(core_count(), end - begin); ++i) {
+    workers.emplace_back([&] {
+      for (std::size_t index; (index = next.fetch_add(1)) < end;) {
+        Result<Inspected> one = judge.inspect(cases[index]);
+        const std::lock_guard guard(lock);
+        finished.emplace_back(index, std::move(one));
+        changed.notify_one();
+      }
+    });
+  }
+  for (std::size_t done = begin; done < end; ++done) {
+    std::unique_lock guard(lock);
+    changed.wait(guard, [&] { return !finished.empty(); });
+    auto [index, one] = std::move(finished.front());
+    finished.pop_front();
+    guard.unlock();
+    inspected(index, std::move(one));
+  }
+}
+
+}  // namespace
+
+void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report) {
+  const std::size_t handful = kHandfulPerCore * core_count();
+  for (std::size_t begin = 0; begin < cases.size(); begin += handful) {
+    std::vector<std::pair<std::size_t, Inspected>> to_time;
+    inspect_all(judge, cases, begin, std::min(begin + handful, cases.size()),
+                [&](std::size_t index, Result<Inspected> one) {
+                  if (!one.ok()) {
+                    report(index, one.error());
+                  } else if (!one->verdict.accepted() || !cases[index].timed) {
+                    report(index, one->verdict);
+                  } else {
+                    to_time.emplace_back(index, *std::move(one));
+                  }
+                });
+    for (auto& [index, one] : to_time) report(index, judge.time(cases[index], std::move(one)));
+  }
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,17 @@
+// Judging many candidates: they are built and examined on all cores, a handful at a time; then that handful is timed,
+// one after the other, while nothing else of ours runs.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "judge/judge.h"
+
+namespace kw::judge {
+
+// Called from one thread, in the order of completion, with the case's index.
+using Report = std::function<void(std::size_t index, const Result<Verdict>& verdict)>;
+
+void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report);
+
+}  // namespace kw::judge
