@@ -13,7 +13,7 @@ expect() { # WHAT GOT WANTED
 }
 
 project="$folder/a project"
-mkdir -p "$project"/{src/ops,cmake} "$folder/tools" "$folder/elsewhere"
+mkdir -p "$project"/{src/ops,cmake,include} "$folder/tools" "$folder/elsewhere"
 cp "$1/kw" "$1/packages.txt" "$project"
 touch "$project"/{src/ops/op.cpp,src/ops/op.h,cmake/modules.cmake,CMakeLists.txt,CMakePresets.json}
 

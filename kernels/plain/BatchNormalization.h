@@ -19,7 +19,8 @@ void BatchNormalization(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<
   for (int64_t c = 0; c < channels; ++c) {
     W mean = W(given_mean[c]), variance = W(given_variance[c]);
     if (training) {
-      // The mean of f(element) over the channel in all images. In double: float drops the many small terms of a long sum.
+      // The mean of f(element) over the channel in all images. In double: float drops the many small terms of a long
+      // sum.
       const auto mean_of = [&](auto f) {
         double sum = 0;
         for (int64_t n = 0; n < batch; ++n) {

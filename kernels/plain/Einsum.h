@@ -100,8 +100,13 @@ inline EinsumLoops einsum_loops(const char* equation, const std::vector<kw::Shap
 template <class T>
 void Einsum(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw::Tensor<T>& y) {
   using W = Wide<T>;
+  const std::size_t operands = xs.size();
   std::vector<kw::Shape> shapes;
-  for (const auto& x : xs) shapes.push_back(x.shape());
+  std::vector<const T*> data;
+  for (const auto& x : xs) {
+    shapes.push_back(x.shape());
+    data.push_back(x.data());
+  }
   const auto [result, outer, inner] = einsum_loops(node.text("equation"), shapes);
   y.allocate(result);
   W* sums = nullptr;
@@ -112,7 +117,7 @@ void Einsum(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw
   }
   std::fill_n(sums, y.count(), W(0));
 
-  std::vector<int64_t> at(xs.size() + 1);  // where every operand, and last the result, is
+  std::vector<int64_t> at(operands + 1);  // where every operand, and last the result, is
   const int64_t inner_length = inner.length, sum_step = inner.steps.back();
   const auto add_row = [&](auto product) {
     W* to = sums + at.back();
@@ -125,20 +130,20 @@ void Einsum(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw
     }
   };
   const auto factor = [&, &steps = inner.steps](std::size_t k) {
-    return [x = xs[k].data() + at[k], step = steps[k]](int64_t i) { return W(x[i * step]); };
+    return [x = data[k] + at[k], step = steps[k]](int64_t i) { return W(x[i * step]); };
   };
   int64_t rows = 1;
   for (const EinsumIndex& index : outer) rows *= index.length;
   std::vector<int64_t> counts(outer.size());
   for (int64_t row = 0; row < rows; ++row) {
-    if (xs.size() == 1) {
+    if (operands == 1) {
       add_row(factor(0));
-    } else if (xs.size() == 2) {
+    } else if (operands == 2) {
       add_row([a = factor(0), b = factor(1)](int64_t i) { return a(i) * b(i); });
     } else {
       add_row([&](int64_t i) {
-        W product = factor(0)(i);
-        for (std::size_t k = 1; k < xs.size(); ++k) product *= factor(k)(i);
+        W product = 1;
+        for (std::size_t k = 0; k < operands; ++k) product *= factor(k)(i);
         return product;
       });
     }

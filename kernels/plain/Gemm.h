@@ -1,4 +1,4 @@
-#include "parts/broadcast.h"
+#include "parts/broadcast_steps.h"
 #include "parts/row_times_matrix.h"
 #include "parts/wide.h"
 

@@ -1,4 +1,5 @@
-#include "parts/broadcast.h"
+#include "parts/broadcast_index.h"
+#include "parts/broadcast_steps.h"
 #include "parts/moments.h"
 #include "parts/normal_axis.h"
 #include "parts/wide.h"

@@ -1,4 +1,5 @@
-#include "parts/broadcast.h"
+#include "parts/broadcast_index.h"
+#include "parts/broadcast_steps.h"
 #include "parts/named_axes.h"
 #include "parts/wide.h"
 

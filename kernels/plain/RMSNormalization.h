@@ -1,11 +1,12 @@
-#include "parts/broadcast.h"
+#include "parts/broadcast_index.h"
+#include "parts/broadcast_steps.h"
 #include "parts/normal_axis.h"
 #include "parts/wide.h"
 
 // RMSNormalization: the elements of all axes from one on divided by the root of the mean of their squares, then scaled.
 template <class T, class V>
 void RMSNormalization(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const V> scale, kw::Tensor<V>& y) {
-  using W = Wide<T>;
+  using W = std::common_type_t<Wide<T>, Wide<V>>;
   const W epsilon = W(node.real("epsilon"));
   const int axis = normal_axis(node.integer("axis"), x.rank());
   y.allocate(x.shape());

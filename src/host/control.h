@@ -17,12 +17,12 @@ enum Descriptors {
   kCommand = sandbox::kCommandDescriptor,  // eventfd: the judge says that there is a command
   kAnswer = sandbox::kAnswerDescriptor,    // eventfd: the host says that it is done
   kControl = 5,
-  kInputs = 6,  // cannot be mapped writable
-  kOutputs = 7,
+  kInputs = sandbox::kInputsDescriptor,  // cannot be mapped writable
+  kOutputs = sandbox::kOutputsDescriptor,
   kLibrary = 8,  // the kernel's shared library
 };
 
-inline constexpr std::size_t kMostCalls = 64;
+inline constexpr std::size_t kMostCalls = 256;
 inline constexpr std::size_t kMostTensors = 64;  // of one call, inputs and outputs together
 inline constexpr std::size_t kMostOutputs = 16;
 inline constexpr std::size_t kMostRegions = 4096;

@@ -282,6 +282,7 @@ int run(sandbox::Job& job) {
   void* shared = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControl, 0);
   if (shared == MAP_FAILED) return kCrashed + 2;
   control = static_cast<Control*>(shared);
+  ::close(kControl);
   catch_faults();
   static Host host;
   control->stage = Stage::load;

@@ -32,6 +32,7 @@ bool copy(int from, int to, std::size_t most_bytes) {
 
 constexpr int kNoRoom = 110;
 constexpr int kNoTool = 111;
+constexpr int kNothingMade = 112;
 
 int run(sandbox::Job& job) {
   std::vector<char*> words;
@@ -69,7 +70,8 @@ int run(sandbox::Job& job) {
   if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
   const int result = ::open(words[1], O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  return result >= 0 && copy(result, made, ~std::size_t{0}) ? 0 : kNoRoom;
+  if (result < 0) return kNothingMade;
+  return copy(result, made, ~std::size_t{0}) ? 0 : kNoRoom;
 }
 
 }  // namespace

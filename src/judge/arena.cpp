@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -21,20 +22,24 @@ std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * 
 
 Result<Arena> Arena::make(bool sealed) {
   Arena arena;
-  KW_TRY(arena.file_, sandbox::memory_file(kCapacity));
+  KW_TRY(arena.file_, sandbox::memory_file(std::uint64_t{0}));
   void* memory = ::mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena.file_.get(), 0);
   if (memory == MAP_FAILED) return fail("no memory to share with candidates: {}", ::strerror(errno));
   arena.memory_ = static_cast<std::byte*>(memory);
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-  if (sealed && ::fcntl(arena.file_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+  if (sealed && ::fcntl(arena.file_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
     return fail("the inputs cannot be made read-only for candidates: {}", ::strerror(errno));
   }
   return arena;
 }
 
 Arena::Arena(Arena&& other) noexcept : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
+
+void Arena::cut_to(std::uint64_t size_bytes) const {
+  [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(size_bytes));
+}
 
 Arena::~Arena() {
   if (memory_ != nullptr) ::munmap(memory_, kCapacity);
@@ -72,6 +77,8 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     }
     for (const TensorType& type : outputs) call.outputs.push_back(put(type, place, true));
   }
+  layout.input_bytes = next_input;
+  layout.output_bytes = next_output;
   return layout;
 }
 

@@ -27,6 +27,8 @@ class Arena {
   ~Arena();
 
   int descriptor() const { return file_.get(); }
+  // Makes the file this long: nobody can use more of it as memory.
+  void cut_to(std::uint64_t size_bytes) const;
   std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 36;
 
@@ -60,6 +62,8 @@ struct Layout {
   };
   std::vector<Call> calls;
   std::vector<host::Region> regions;
+  std::uint64_t input_bytes = 0;  // of the arenas
+  std::uint64_t output_bytes = 0;
 };
 
 // Calls with these places, in the shape's types. Constant inputs lie once, for all calls, in the way of the first. The

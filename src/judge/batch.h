@@ -12,6 +12,9 @@ namespace kw::judge {
 // Called from one thread, in the order of completion, with the case's index.
 using Report = std::function<void(std::size_t index, const Result<Verdict>& verdict)>;
 
+// What timing may take for each of a batch, unless one says otherwise.
+inline constexpr double kBatchBudget_s = 0.1;
+
 void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report);
 
 }  // namespace kw::judge

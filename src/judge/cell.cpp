@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace kw::judge {
 namespace {
@@ -65,6 +66,15 @@ int entries_of(const std::string& folder) {
     ++count;
   }
   return error ? -1 : count;
+}
+
+// A number of /proc/PROCESS/status; -1: not there.
+int status_number(const std::string& process, const std::string& name) {
+  std::ifstream status("/proc/" + process + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::atoi(line.c_str() + name.size() + 1);
+  }
+  return -1;
 }
 
 std::string stage_text(host::Stage stage) {
@@ -274,6 +284,12 @@ std::uint64_t Cell::cpu_ns() const {
 
 int Cell::thread_count() const { return entries_of(fmt::format("/proc/{}/task", pid())); }
 int Cell::descriptor_count() const { return entries_of(fmt::format("/proc/{}/fd", pid())); }
+
+int Cell::filter_count() const {
+  const int ours = status_number("self", "Seccomp_filters"),
+            theirs = status_number(std::to_string(pid()), "Seccomp_filters");
+  return ours < 0 || theirs < 0 ? -1 : theirs - ours;
+}
 
 void Cell::pin(int core) const {
   cpu_set_t cores;

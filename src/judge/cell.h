@@ -72,6 +72,8 @@ class Cell {
   // How many threads and descriptors the system sees; -1: not known.
   int thread_count() const;
   int descriptor_count() const;
+  // How many filters of system calls lie on it beyond those on this process; -1: not known.
+  int filter_count() const;
   // Onto one core, or onto as many as there are.
   void pin(int core) const;
 

@@ -1,7 +1,5 @@
 #include "judge/judge.h"
 
-#include <sys/random.h>
-
 #include "judge/library.h"
 #include "ops/graph.h"
 #include "plain/plain.h"
@@ -20,13 +18,6 @@ void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
 }
 
 }  // namespace
-
-std::uint64_t secret() {
-  std::uint64_t number = 0;
-  while (::getrandom(&number, sizeof number, 0) != sizeof number) {
-  }
-  return number;
-}
 
 Result<Judge> Judge::open() {
   Judge judge;
@@ -95,8 +86,13 @@ Result<Inspected> Judge::inspect(const Case& one) {
   };
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (const auto source = plain::plain_kernel(graph); source.ok()) {
-    KW_TRY(const auto built,
-           rival({"plain.cpp", *source}, {.values = {}, .compiler = choice->compiler, .flags = choice->flags}));
+    // At the level that was asked for from outside; what the candidate's source asks for is for itself alone.
+    Settings level;
+    for (const char* name : {"compiler", "flags"}) {
+      if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
+    }
+    KW_TRY(const Choice plain_choice, choose({}, level));
+    KW_TRY(const auto built, rival({"plain.cpp", *source}, plain_choice));
     if (built->library) add_rival(kPlain, built);
   } else {
     inspected.plain_problem = source.error().message;

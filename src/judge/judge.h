@@ -14,6 +14,7 @@
 #include "judge/arena.h"
 #include "judge/examine.h"
 #include "judge/race.h"
+#include "judge/secret.h"
 #include "judge/workshop.h"
 #include "kernel/task.h"
 #include "kernel/verdict.h"
@@ -63,8 +64,5 @@ class Judge {
   std::unique_ptr<std::mutex> lock_;                           // of what follows
   std::map<std::string, std::shared_ptr<const Built>> built_;  // rivals, by source and choice
 };
-
-// A number that nobody outside this process can know.
-std::uint64_t secret();
 
 }  // namespace kw::judge

@@ -69,7 +69,10 @@ constexpr std::string_view kFunctions[] = {"malloc",
                                            "__memset_chk",
                                            "__strcpy_chk",
                                            "__strncpy_chk",
-                                           "_dl_find_object"};
+                                           "_dl_find_object",
+                                           "__once_proxy",
+                                           "__libc_single_threaded",
+                                           "__dynamic_cast"};
 constexpr std::string_view kBeginnings[] = {"mem",   "str",      "_Z",    "__cxa_",  "__gxx_",  "_Unwind_", "GOMP_",
                                             "omp_",  "pthread_", "_ITM_", "__gcc_",  "bcmp",    "__atomic", "__mul",
                                             "__div", "__float",  "__fix", "__trunc", "__extend"};
@@ -87,7 +90,8 @@ bool may_import(const std::string& name) {
   if (std::ranges::find(kFunctions, name) != std::end(kFunctions)) return true;
   if (std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return name.starts_with(begin); })) {
     // Threads may be made, not aimed at.
-    return !name.starts_with("pthread_kill") && !name.starts_with("pthread_setaffinity") && !name.starts_with("memfd");
+    return !name.starts_with("pthread_kill") && !name.starts_with("pthread_setaffinity") &&
+           !name.starts_with("memfd") && !name.starts_with("_ZNSt6chrono") && name != "strftime" && name != "strptime";
   }
   return is_of_libm(name);
 }
@@ -107,6 +111,16 @@ std::string check_library(std::string_view content) {
       return "the library's sections are broken";
     }
     sections.push_back(section);
+  }
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    if (!bytes.read(header.e_phoff + static_cast<std::uint64_t>(i) * header.e_phentsize, segment)) {
+      return "the library's segments are broken";
+    }
+    const bool writable_code = (segment.p_flags & PF_X) != 0 && (segment.p_flags & PF_W) != 0;
+    if (writable_code && (segment.p_type == PT_LOAD || segment.p_type == PT_GNU_STACK)) {
+      return "the kernel has memory that is both code and data: a kernel does not write its own code";
+    }
   }
   bool runs = false;
   for (const Elf64_Shdr& section : sections) {

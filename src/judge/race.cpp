@@ -1,5 +1,6 @@
 #include "judge/race.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -11,6 +12,7 @@
 #include <numeric>
 
 #include "judge/cores.h"
+#include "judge/secret.h"
 #include "ops/draw.h"
 
 namespace kw::judge {
@@ -32,7 +34,11 @@ constexpr int kFewestVerified = 2;
 // CPU time before and after the measured time, beyond what a rival needs, that is not held against anyone: a part of
 // the time, and so much in any case.
 constexpr double kExcessShare = 0.02;
-constexpr double kExcessNs = 3'000;
+constexpr double kExcessNs = 10'000;
+constexpr double kBusyExcessNs = 1'000'000;
+// How much longer than a timed call one that warms up may take.
+constexpr double kSlowWarmUp = 20;
+constexpr double kSlowWarmUpNs = 5'000'000;
 // Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.
 constexpr double kLoose = 16;
 
@@ -41,10 +47,18 @@ struct Runner {
   Cell cell;
   std::vector<double> laps_ns;    // one a round: of one call
   std::vector<double> excess_ns;  // one a round: CPU time before and after the lap
-  double wall_ns = 0;             // of all laps, groups whole
   double empty_ns = 0;            // what a lap of no calls takes
+  std::vector<double> warm_ns;    // one a round: the call that warms up
+  std::uint64_t cpu_end_ns = 0;   // the account when it had answered last
   std::string failed;
 };
+
+// How often this thread had to give up its core.
+long times_interrupted() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
 
 void flush(const std::byte* begin, std::uint64_t size_bytes) {
 #if defined(__x86_64__)
@@ -76,7 +90,7 @@ class Race {
 
     for (std::size_t i = 0; i < runners_.size(); ++i) trouble(i, runners_[i].cell.loaded(Clock::now() + 10s));
     if (stopped()) return result_;
-    weights_ = ops::draw_inputs(instance_.graph, ops::Manner::typical, random_.bits());
+    weights_ = ops::draw_inputs(instance_.graph, ops::Manner::typical, secret());
     const TimingTurn turn;
     turn_ = &turn;
     for (const Runner& runner : runners_) {
@@ -85,6 +99,12 @@ class Race {
     KW_CHECK(choose_group());
     if (stopped()) return result_;
     for (std::size_t i = 0; i < runners_.size(); ++i) measure_empty(i);
+    // What starting and stopping takes is the same for all, and not the candidate's to say.
+    double empty_ns = runners_[twin_].empty_ns;
+    for (std::size_t i = 1; i < runners_.size(); ++i) {
+      if (runners_[i].failed.empty()) empty_ns = std::min(empty_ns, runners_[i].empty_ns);
+    }
+    for (Runner& runner : runners_) runner.empty_ns = empty_ns;
     const auto begin = Clock::now();
     for (int round = 0; round < rules_.most_rounds && !stopped(); ++round) {
       KW_CHECK(run_round());
@@ -130,6 +150,8 @@ class Race {
     const std::vector<Place> places(static_cast<std::size_t>(calls) + 1, Place::aligned);
     layout_ = lay_out(instance_.inputs, instance_.constant, instance_.outputs, places, random_);
     group_ = calls;
+    inputs_.cut_to(layout_.input_bytes);
+    for (const Runner& runner : runners_) runner.cell.outputs().cut_to(layout_.output_bytes);
     for (std::size_t call = 0; call < layout_.calls.size(); ++call) {
       for (std::size_t i = 0; i < weights_.size(); ++i) {
         const Buffer& buffer = layout_.calls[call].inputs[i];
@@ -180,7 +202,8 @@ class Race {
     for (int k = 0; k < 7 && !stopped(); ++k) {
       if (const auto lap = timed_run(index, 0)) laps.push_back(*lap);
     }
-    runner.empty_ns = median_of(laps);
+    // Whatever disturbs it makes it longer.
+    runner.empty_ns = laps.empty() ? 0 : *std::ranges::min_element(laps);
   }
 
   // One lap of `calls` calls, or of the whole group; none: it failed. Also sets last_excess_ns_.
@@ -193,32 +216,32 @@ class Race {
     const bool spins = !turn_->one_core() && rules_.threads < turn_->core_count();
     const auto begin = Clock::now();
     const std::uint64_t cpu_start = cell.cpu_ns();
-    std::uint64_t cpu_go = cpu_start, cpu_done = cpu_start;
     double lap_ns = 0;
     bool came = !spins;  // to the end of its calls
     cell.start(0, count, spins);
     if (spins && cell.ready(deadline)) {
-      cpu_go = cell.cpu_ns();
       const Cell::Lap lap = cell.go(deadline);
-      cpu_done = cell.cpu_ns();
       lap_ns = static_cast<double>(lap.end_ns - lap.begin_ns);
       came = lap.done;
     }
     if (trouble(index, cell.finish(deadline))) return std::nullopt;
+    if (index == 0 && cell.control().registers_changed != 0) {
+      result_.finding = Finding{VerdictStage::behaviour, "left the control registers changed in the timed calls"};
+      return std::nullopt;
+    }
     if (!came) {
       trouble(index, Trouble{Trouble::Kind::slow, "answered without coming to the end of its calls"});
       return std::nullopt;
     }
-    const std::uint64_t cpu_end = cell.cpu_ns();
-    if (spins) {
-      last_excess_ns_ = static_cast<double>((cpu_go - cpu_start) + (cpu_end - cpu_done));
-    } else {
-      // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
-      // answer.
-      const auto cpu_ns = static_cast<double>(cpu_end - cpu_start);
-      lap_ns = rules_.threads == 1 ? cpu_ns : static_cast<double>((Clock::now() - begin).count());
-      last_excess_ns_ = std::max(cpu_ns - lap_ns * rules_.threads, 0.0);
-    }
+    const auto wall_ns = static_cast<double>((Clock::now() - begin).count());
+    // The system brings a process's account up to date when it leaves the core: it has, where this thread runs.
+    move_to(turn_->kernel_core());
+    runners_[index].cpu_end_ns = cell.cpu_ns();
+    const auto cpu_ns = static_cast<double>(runners_[index].cpu_end_ns - cpu_start);
+    // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
+    // answer.
+    if (!spins) lap_ns = rules_.threads == 1 ? cpu_ns : wall_ns;
+    last_excess_ns_ = std::max(cpu_ns - lap_ns * rules_.threads, 0.0);
     return lap_ns;
   }
 
@@ -240,6 +263,15 @@ class Race {
     }
   }
 
+  void scrub_inputs() const {
+    for (int call = 0; call < group_; ++call) {
+      const std::vector<Buffer>& inputs = layout_.calls[static_cast<std::size_t>(call)].inputs;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!instance_.constant[i]) std::memset(inputs_.at(inputs[i].offset), 0, inputs[i].size_bytes);
+      }
+    }
+  }
+
   // The task's tensors out of all caches, and everything else out of the core's own.
   void chill(const Runner& runner) {
     for (const Layout::Call& call : layout_.calls) {
@@ -255,16 +287,21 @@ class Race {
     std::vector<std::size_t> order(runners_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     random_.shuffle(std::span(order));
+    const long interrupted = times_interrupted();
     const auto poison_value = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
     for (std::size_t index : order) {
       Runner& runner = runners_[index];
       if (!runner.failed.empty()) continue;
+      // What it used since it answered is work that it was not asked for.
+      const std::uint64_t idle_ns = runner.cpu_end_ns == 0 ? 0 : runner.cell.cpu_ns() - runner.cpu_end_ns;
       // The old inputs of the extra call.
+      const auto warm_begin = Clock::now();
       if (!rules_.cold && shortest_ns_ < kWarmUpBelowNs &&
           trouble(index, runner.cell.run(static_cast<std::uint32_t>(group_), 1, Clock::now() + kMostCallTime))) {
         if (stopped()) return {};
         continue;
       }
+      runner.warm_ns.push_back(static_cast<double>((Clock::now() - warm_begin).count()));
       // Written on the core that will read them: they come as from the operator before.
       move_to(turn_->kernel_core());
       feed(fresh);
@@ -272,18 +309,21 @@ class Race {
       if (rules_.cold) chill(runner);
       const std::optional<double> lap = timed_run(index);
       if (stopped()) return {};
+      // The next one's warm-up must not find what it will be timed on.
+      scrub_inputs();
       if (!lap) continue;
       runner.laps_ns.push_back(std::max(*lap - runner.empty_ns, 1.0) / group_);
-      runner.excess_ns.push_back(last_excess_ns_);
-      runner.wall_ns += *lap;
+      runner.excess_ns.push_back(last_excess_ns_ + static_cast<double>(idle_ns));
     }
+    // Whoever reads the clock must not have been away meanwhile.
+    clean_.push_back(times_interrupted() == interrupted);
     return verify(fresh);
   }
 
   std::vector<std::vector<Tensor>> draw_group() {
     std::vector<std::vector<Tensor>> fresh;
     for (int call = 0; call < group_; ++call) {
-      fresh.push_back(ops::draw_inputs(instance_.graph, ops::Manner::typical, random_.bits()));
+      fresh.push_back(ops::draw_inputs(instance_.graph, ops::Manner::typical, secret()));
       for (std::size_t i = 0; i < weights_.size(); ++i) {
         if (instance_.constant[i]) fresh.back()[i] = weights_[i];
       }
@@ -359,11 +399,41 @@ class Race {
     return true;
   }
 
-  std::vector<Pair> pairs(std::size_t a, std::size_t b) const {
-    std::vector<Pair> all;
-    for (std::size_t i = 0; i < std::min(runners_[a].laps_ns.size(), runners_[b].laps_ns.size()); ++i) {
-      all.push_back({runners_[a].laps_ns[i], runners_[b].laps_ns[i]});
+  // On a busy machine hardly a round is clean, and all count.
+  bool busy() const { return std::ranges::count(clean_, true) < static_cast<std::ptrdiff_t>(kFewestPairs); }
+
+  std::vector<double> counted(const std::vector<double>& of_rounds) const {
+    if (busy()) return of_rounds;
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < of_rounds.size(); ++i) {
+      if (clean_[i]) kept.push_back(of_rounds[i]);
     }
+    return kept;
+  }
+
+  // What others need of CPU time besides their laps, large ones of it: noise makes anybody's larger now and then.
+  double usual_excess_ns() const {
+    std::vector<double> others = counted(runners_[twin_].excess_ns);
+    if (twin_ > 1 && runners_[1].failed.empty()) {
+      for (double one : counted(runners_[1].excess_ns)) others.push_back(one);
+    }
+    std::ranges::sort(others);
+    return others.empty() ? 0 : others[others.size() * 9 / 10];
+  }
+
+  // Of one call. What was worked outside of a lap is charged to it.
+  std::vector<double> times_of(std::size_t index) const {
+    std::vector<double> laps = counted(runners_[index].laps_ns);
+    const std::vector<double> excess = counted(runners_[index].excess_ns);
+    const double usual_ns = index == 0 ? usual_excess_ns() : 0;
+    for (std::size_t i = 0; index == 0 && i < laps.size(); ++i) laps[i] += std::max(excess[i] - usual_ns, 0.0) / group_;
+    return laps;
+  }
+
+  std::vector<Pair> pairs(std::size_t a, std::size_t b) const {
+    const std::vector<double> of_a = times_of(a), of_b = times_of(b);
+    std::vector<Pair> all;
+    for (std::size_t i = 0; i < std::min(of_a.size(), of_b.size()); ++i) all.push_back({of_a[i], of_b[i]});
     return all;
   }
 
@@ -395,23 +465,35 @@ class Race {
   }
 
   void conclude() {
-    result_.noise = noise();
-    result_.time_ns = median_of(runners_[0].laps_ns);
+    // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
+    result_.noise = busy() ? std::max(noise(), 1.0) : noise();
+    result_.time_ns = median_of(times_of(0));
     for (std::size_t i = 1; i < twin_; ++i) {
       if (const std::optional<Ratio> one = ratio(0, i)) result_.ratios[i - 1] = *one;
-      result_.rival_time_ns[i - 1] = runners_[i].failed.empty() ? median_of(runners_[i].laps_ns) : 0;
+      result_.rival_time_ns[i - 1] = runners_[i].failed.empty() ? median_of(times_of(i)) : 0;
     }
     check_cpu_time();
+    check_warm_up();
+  }
+
+  // Who dawdles outside of the timed calls leaves fewer rounds to judge by.
+  void check_warm_up() {
+    const double warm_ns = median_of(counted(runners_[0].warm_ns));
+    if (stopped() || warm_ns <= kSlowWarmUp * result_.time_ns + kSlowWarmUpNs) return;
+    result_.finding =
+        Finding{VerdictStage::time, fmt::format("its calls that warm up take {:.1f} ms, the timed ones {:.3f} ms",
+                                                warm_ns / 1e6, result_.time_ns / 1e6)};
   }
 
   // Work that was done outside of the laps shows in the CPU time: more of it than a rival needs to be called.
   void check_cpu_time() {
     const Runner& candidate = runners_[0];
-    const Runner& other = runners_.size() > 2 && runners_[1].failed.empty() ? runners_[1] : runners_[twin_];
-    const double usual_ns = std::max(median_of(other.excess_ns), 0.0);
-    const double excess_ns = median_of(candidate.excess_ns) - usual_ns;
-    const double lap_ns = candidate.wall_ns / static_cast<double>(std::max<std::size_t>(candidate.laps_ns.size(), 1));
-    if (excess_ns <= kExcessShare * lap_ns + kExcessNs) return;
+    const double usual_ns = usual_excess_ns();
+    const double excess_ns = median_of(counted(candidate.excess_ns)) - usual_ns;
+    const double lap_ns = group_ * median_of(counted(candidate.laps_ns));
+    // Where the clock's reader is interrupted all the time, waiting looks like work.
+    const double tolerated_ns = busy() ? lap_ns + kBusyExcessNs : kExcessShare * lap_ns + kExcessNs;
+    if (excess_ns <= tolerated_ns) return;
     result_.finding = Finding{VerdictStage::time,
                               fmt::format("used {:.1f} us of CPU time a turn outside of the calls that were timed "
                                           "({:.1f} us): work is done before or after them",
@@ -430,6 +512,7 @@ class Race {
   std::vector<Tensor> weights_;
   Layout layout_;
   int group_ = 1;
+  std::vector<bool> clean_;  // of each round: nobody took the clock's core away
   double shortest_ns_ = 0;
   double last_excess_ns_ = 0;
   double reference_s_ = 0;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto kMostBuildTime = 30s;
+constexpr auto kMostBuildTime = 20s;
 constexpr std::size_t kMostErrors = 20;
 constexpr std::size_t kMostPrecompiled = 8;
 constexpr std::uint64_t kMostLibraryBytes = std::uint64_t{64} << 20;
@@ -40,7 +40,7 @@ Result<fs::path> header_folder(const fs::path& header) {
   KW_TRY(const std::string text, read_file(header));
   const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(text));
   std::error_code error;
-  fs::create_directories(folder / "kernelwright.h.gch", error);
+  fs::create_directories(folder, error);
   if (error) return fail("{}: {}", folder.string(), error.message());
   if (!fs::exists(folder / "kernelwright.h", error)) KW_CHECK(write_file(folder / "kernelwright.h", text));
   return folder;
@@ -57,7 +57,7 @@ std::string safe_name(const std::string& name) {
 }
 
 std::vector<std::string> base_flags(const std::string& language) {
-  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC"};
+  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -123,41 +123,45 @@ Result<Workshop> Workshop::open() {
 
 Result<Built> Workshop::build(const Source& source, const Choice& choice) {
   const bool c = fs::path(source.name).extension() == ".c";
-  return compile(c ? "c" : "c++", source, choice, !c && precompile(choice));
+  return compile(c ? "c" : "c++", source, choice, c ? "" : precompile(choice));
 }
 
-bool Workshop::precompile(const Choice& choice) {
+// A compiler takes any precompiled header that it finds beside the header, also one made with other flags, and fails on
+// it: so each choice has a folder of its own.
+std::string Workshop::precompile(const Choice& choice) {
   const std::lock_guard guard(*lock_);
-  if (!keeps_) return false;
+  if (!keeps_) return {};
   const std::string key = choice.compiler + " " + joined(choice.flags);
-  if (precompiled_.contains(key)) return true;
-  const bool clang = choice.compiler == "clang++";
   const std::string name = fmt::format("{:016x}", hash_of(key));
-  const fs::path folder = headers_.outside;
-  const fs::path file = clang ? folder / (name + ".pch") : folder / "kernelwright.h.gch" / name;
+  if (precompiled_.contains(name)) return name;
+  const fs::path folder = fs::path(headers_.outside) / name;
+  const fs::path file = folder / "kernelwright.h.gch";
   std::error_code error;
   if (!fs::exists(file, error)) {
-    const auto kept =
-        std::distance(fs::directory_iterator(folder / "kernelwright.h.gch", error), fs::directory_iterator());
-    if (error || static_cast<std::size_t>(kept) >= kMostPrecompiled) return false;
-    const auto built = compile("c++-header", {"kernelwright.h", ""}, choice, false);
-    if (!built.ok() || !built->library) return false;
+    const auto kept = std::distance(fs::directory_iterator(headers_.outside, error), fs::directory_iterator());
+    if (error || static_cast<std::size_t>(kept) > kMostPrecompiled) return {};
+    fs::create_directories(folder, error);
+    fs::copy_file(fs::path(headers_.outside) / "kernelwright.h", folder / "kernelwright.h",
+                  fs::copy_options::overwrite_existing, error);
+    if (error) return {};
+    const auto built = compile("c++-header", {"kernelwright.h", ""}, choice, name);
+    if (!built.ok() || !built->library) return {};
     const auto content = sandbox::content_of(built->library, std::uint64_t{256} << 20);
-    if (!content.ok() || !write_file(file, *content).ok()) return false;
+    if (!content.ok() || !write_file(file, *content).ok()) return {};
   }
-  precompiled_.insert(key);
-  return true;
+  precompiled_.insert(name);
+  return name;
 }
 
 Result<Built> Workshop::compile(const std::string& language, const Source& source, const Choice& choice,
-                                bool precompiled) {
+                                const std::string& precompiled) {
   const fs::path compiler = fs::path("/usr/bin") / choice.compiler;
   if (::access(compiler.c_str(), X_OK) != 0) {
     return fail("{} is not there; on Debian: apt-get install {}", compiler.string(),
                 choice.compiler == "g++" ? "g++" : "clang");
   }
   const bool header = language == "c++-header";
-  const std::string folder = sandbox_->place_of(headers_);
+  const std::string folder = sandbox_->place_of(headers_) + (precompiled.empty() ? "" : "/" + precompiled);
   // A header is compiled where it lies, so that the compiler knows it again.
   const std::string file = header ? folder + "/kernelwright.h" : safe_name(source.name);
   std::vector<std::string> words = {header ? "unused.cpp" : file, "made", compiler.string()};
@@ -168,12 +172,10 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
   }
   words.push_back("-I" + folder);
   if (!header) {
-    words.push_back("-fvisibility=hidden");
     if (choice.compiler == "g++") words.push_back(fmt::format("-fmax-errors={}", kMostErrors));
     if (choice.compiler == "clang++") words.push_back(fmt::format("-ferror-limit={}", kMostErrors));
-    if (precompiled && choice.compiler == "clang++") {
-      const std::string key = choice.compiler + " " + joined(choice.flags);
-      words.insert(words.end(), {"-include-pch", fmt::format("{}/{:016x}.pch", folder, hash_of(key))});
+    if (!precompiled.empty() && choice.compiler == "clang++") {
+      words.insert(words.end(), {"-include-pch", folder + "/kernelwright.h.gch"});
     } else if (language == "c++") {
       words.insert(words.end(), {"-include", "kernelwright.h"});
     }
@@ -212,7 +214,9 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
     return fail("the sandbox could not be closed around the compiler (step {})", ending->exit_code - 120);
   }
   built.errors = compiler_errors(words_said, source);
-  if (ending->exit_code == 110) {
+  if (ending->exit_code == 112) {
+    built.reason = "the compiler made no library";
+  } else if (ending->exit_code == 110) {
     built.reason = "the compiler wrote more than the 256 MB that it may";
   } else if (words_said.find("memory exhausted") != std::string::npos ||
              words_said.find("out of memory") != std::string::npos || ending->exit_code == 137) {

@@ -40,15 +40,17 @@ class Workshop {
   Result<Built> build(const Source& source, const Choice& choice);
 
  private:
-  Result<Built> compile(const std::string& language, const Source& source, const Choice& choice, bool precompiled);
-  // Whether there is a precompiled header for this choice, made now if need be.
-  bool precompile(const Choice& choice);
+  // `precompiled`: the folder of a precompiled header, or empty.
+  Result<Built> compile(const std::string& language, const Source& source, const Choice& choice,
+                        const std::string& precompiled);
+  // The folder of the precompiled header for this choice, made now if need be; empty where there can be none.
+  std::string precompile(const Choice& choice);
 
   std::unique_ptr<sandbox::Sandbox> sandbox_;
   sandbox::Shown headers_;             // the folder of kernelwright.h
   bool keeps_ = false;                 // precompiled headers may be written there
   std::unique_ptr<std::mutex> lock_;   // of what follows
-  std::set<std::string> precompiled_;  // by compiler and flags
+  std::set<std::string> precompiled_;  // folders
 };
 
 // Reads "file:line:column: error: message" lines, and shows the source's lines around them.

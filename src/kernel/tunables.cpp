@@ -13,6 +13,8 @@ namespace {
 
 constexpr char kDefaultCompiler[] = "g++";
 constexpr char kDefaultFlags[] = "-O3";
+constexpr int kMostDepth = 200;
+constexpr std::size_t kMostTunables = 256;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -131,7 +133,7 @@ class Expression {
 
   std::int64_t choice() {
     const std::int64_t condition = level(0);
-    if (!take("?")) return condition;
+    if (!problem_.empty() || !take("?")) return condition;
     const std::int64_t yes = choice();
     if (!take(":")) problem_ = "a ? has no :";
     const std::int64_t no = choice();
@@ -190,18 +192,23 @@ class Expression {
   }
 
   std::int64_t unary() {
+    if (++depth_ > kMostDepth) {
+      problem_ = "too deep";
+      at_ = text_.size();
+      return 0;
+    }
+    const std::int64_t value = operand();
+    --depth_;
+    return value;
+  }
+
+  std::int64_t operand() {
     if (take("-")) return static_cast<std::int64_t>(-static_cast<std::uint64_t>(unary()));
     if (take("+")) return unary();
     if (take("!")) return !unary();
     if (take("~")) return ~unary();
     if (take("(")) {
-      if (++depth_ > 200) {
-        problem_ = "too many brackets";
-        at_ = text_.size();
-        return 0;
-      }
       const std::int64_t value = choice();
-      --depth_;
       if (!take(")") && problem_.empty()) problem_ = "a bracket is not closed";
       return value;
     }
@@ -260,6 +267,7 @@ Result<Tunables> read_tunables(std::string_view source) {
   const std::string text = without_comments(source);
   Tunables tunables;
   KW_TRY(const std::vector<Use> tunes, uses_of("KW_TUNE", text));
+  if (tunes.size() > kMostTunables) return fail("{} tunables: {} at most", tunes.size(), kMostTunables);
   for (const Use& use : tunes) {
     if (use.arguments.size() < 2 || use.arguments[0].empty()) {
       return fail("line {}: KW_TUNE takes a name, a default and values: KW_TUNE(TILE, 8, 4, 8, 16)", use.line);

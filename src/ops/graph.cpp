@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/nearest.h"
@@ -322,9 +324,26 @@ Result<Graph> resolve(const Task& task) { return resolve(task, task.lengths); }
 
 Result<Graph> resolve(const Task& task, const Lengths& lengths) { return Resolver(task, lengths).run(); }
 
+namespace {
+
+// A result in between that its own type cannot hold is an infinity for one kernel and a number for another that fuses
+// the two operators: nothing is asked of what comes of it.
+void free_beyond_range(WideTensor& tensor) {
+  if (!is_float(tensor.dtype) || tensor.dtype == DType::float64) return;
+  const double limit = largest_finite(tensor.dtype);
+  for (std::size_t i = 0; i < tensor.reals.size(); ++i) {
+    if (!std::isfinite(tensor.reals[i]) || std::fabs(tensor.reals[i]) <= limit) continue;
+    tensor.add_slack();
+    tensor.slack[i] = std::numeric_limits<double>::infinity();
+  }
+}
+
+}  // namespace
+
 Result<std::vector<WideTensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
   assert(inputs.size() == graph.inputs.size());
   std::vector<WideTensor> slots(graph.types.size());
+  std::map<std::size_t, WideTensor> finished;  // the graph's outputs, as they are
   for (std::size_t i = 0; i < inputs.size(); ++i) slots[i] = widen(inputs[i]);
   for (const GraphNode& node : graph.nodes) {
     std::vector<const WideTensor*> in;
@@ -335,12 +354,17 @@ Result<std::vector<WideTensor>> evaluate(const Graph& graph, std::span<const Ten
       return at(node.call.op->name, done.error());
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] >= 0) slots[static_cast<std::size_t>(node.outputs[i])] = std::move(out[i]);
+      if (node.outputs[i] < 0) continue;
+      const auto slot = static_cast<std::size_t>(node.outputs[i]);
+      slots[slot] = std::move(out[i]);
+      if (std::ranges::find(graph.outputs, node.outputs[i]) != graph.outputs.end()) finished[slot] = slots[slot];
+      free_beyond_range(slots[slot]);
     }
   }
   std::vector<WideTensor> results;
   for (int slot : graph.outputs) {
-    results.push_back(slots[static_cast<std::size_t>(slot)]);
+    const auto found = finished.find(static_cast<std::size_t>(slot));
+    results.push_back(found != finished.end() ? std::move(found->second) : slots[static_cast<std::size_t>(slot)]);
     for (double& slack : results.back().slack) slack *= graph.task->tolerance;
   }
   return results;

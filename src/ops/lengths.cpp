@@ -29,7 +29,7 @@ bool has_empty_output(const Task& task, const Lengths& lengths) {
 }
 
 std::int64_t other_length(std::int64_t own, Random& random) {
-  switch (random.integer(0, 5)) {
+  switch (random.integer(0, 6)) {
     case 0:
       return 1;
     case 1:
@@ -39,6 +39,8 @@ std::int64_t other_length(std::int64_t own, Random& random) {
     case 3:
       return std::max<std::int64_t>(own - 1, 1);
     case 4:
+      return random.integer(own + 1, 4 * own + 1);
+    case 5:
       return random.pick({2, 4, 8, 16, 32, 64, 128});
     default:
       return 2 * random.integer(0, 40) + 1;
@@ -53,16 +55,26 @@ std::vector<Lengths> hidden_lengths(const Task& task, std::uint64_t seed, std::s
   std::vector<Lengths> result;
   if (task.lengths.empty()) return result;
   Random random(seed);
-  const std::int64_t most = std::max(elements_with(task, task.lengths), kMostElements);
+  const std::int64_t most = std::max(elements_with(task, task.lengths) * 3 / 2, kMostElements);
   std::set<Lengths> seen{task.lengths};
   for (int attempt = 0; attempt < kTries * static_cast<int>(count) && result.size() < count; ++attempt) {
     Lengths lengths = task.lengths;
     // Every third is tiny: there 1, 2 and 3 meet each other. Of the rest few lengths are changed, or all; an empty one
     // now and then.
     const bool tiny = attempt % 3 == 2;
+    if (attempt % 6 == 4) {  // one length far beyond what the task shows, as far as there is room; each in its turn
+      auto some = lengths.begin();
+      std::advance(some, (attempt / 6 + static_cast<std::int64_t>(seed % lengths.size())) % std::ssize(lengths));
+      const std::int64_t own = some->second;
+      for (std::int64_t times : {128, 64, 32, 16, 4, 1}) {
+        some->second = own * times + random.integer(1, 1 + own / 4);
+        const std::int64_t elements = elements_with(task, lengths);
+        if (elements >= 0 && elements <= most) break;
+      }
+    }
     const double share = tiny ? 1.0 : random.pick({0.3, 0.6, 1.0});
     for (auto& [name, value] : lengths) {
-      if (random.chance(share)) value = tiny ? random.integer(1, 3) : other_length(value, random);
+      if (attempt % 6 != 4 && random.chance(share)) value = tiny ? random.integer(1, 3) : other_length(value, random);
     }
     if (random.chance(0.05)) {
       auto some = lengths.begin();

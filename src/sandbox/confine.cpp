@@ -15,8 +15,10 @@
 namespace kw::sandbox {
 namespace {
 
-// Users that nobody else is: the system's limit of processes counts by user.
+// Users that nobody else is, neither another child nor another warden's: the system's limit of processes counts by
+// user.
 constexpr uid_t kFirstUser = 1'879'048'192;
+constexpr uid_t kUsersOfAWarden = 64;
 
 bool limit(int which, std::uint64_t most) {
   rlimit before{};
@@ -68,7 +70,8 @@ bool limit_resources(const Limits& limits) {
 
 bool drop_rights(const Confinement& confinement, const Tier& tier) {
   if (::geteuid() == 0 && tier.user) {
-    const uid_t user = kFirstUser + static_cast<uid_t>(confinement.slot);
+    const uid_t user = kFirstUser + static_cast<uid_t>(confinement.warden) * kUsersOfAWarden +
+                       static_cast<uid_t>(confinement.slot) % kUsersOfAWarden;
     if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
       return false;
     }

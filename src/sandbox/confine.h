@@ -21,6 +21,7 @@ struct Confinement {
   Files files = Files::tools;
   std::string work_folder;         // "/work", or a folder on disk where there is no view
   std::vector<std::string> shown;  // folders that tools may read besides the system's
+  int warden = 0;                  // the warden's process
   int slot = 0;                    // a small number that no other living child has
 };
 

@@ -131,7 +131,15 @@ class Rules {
   bool broken_ = false;
 };
 
-void allow_memory(Rules& rules) { rules.add(SCMP_ACT_ALLOW, {"munmap", "mremap", "madvise", "brk"}); }
+// What an allocator needs. Memory is not moved over other memory, and no advice is given that others would feel.
+void allow_memory(Rules& rules) {
+  rules.add(SCMP_ACT_ALLOW, {"munmap", "brk"});
+  rules.add(SCMP_ACT_ALLOW, "mremap", SCMP_A3(SCMP_CMP_MASKED_EQ, MREMAP_FIXED, 0));
+  for (int advice : {MADV_NORMAL, MADV_SEQUENTIAL, MADV_RANDOM, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE,
+                     MADV_NOHUGEPAGE}) {
+    rules.add(SCMP_ACT_ALLOW, "madvise", SCMP_A2(SCMP_CMP_EQ, static_cast<scmp_datum_t>(advice)));
+  }
+}
 
 // abort() needs these; there is no other process that could be meant.
 void allow_abort(Rules& rules) { rules.add(SCMP_ACT_ALLOW, {"rt_sigprocmask", "gettid", "getpid", "tgkill"}); }
@@ -158,11 +166,10 @@ Program load_filter_program() {
   allow_abort(rules);
   allow_threads(rules);  // how many is the limit of processes' to say
   rules.add(SCMP_ACT_ALLOW,
-            {"mmap",         "mprotect",   "openat",      "read",      "pread64",    "close",     "fstat",
-             "newfstatat",   "lseek",      "readlink",    "access",    "readlinkat", "faccessat", "faccessat2",
-             "futex",        "exit_group", "dup",         "prlimit64", "sysinfo",    "prctl",     "rt_sigreturn",
-             "rt_sigaction", "write",      "sigaltstack", "seccomp"});
-  rules.add(SCMP_ACT_ERRNO(EPERM), "sched_setaffinity");
+            {"mmap",  "mprotect",  "openat",  "read",         "pread64",      "close",      "fstat",       "newfstatat",
+             "lseek", "readlink",  "access",  "readlinkat",   "faccessat",    "faccessat2", "futex",       "exit_group",
+             "dup",   "prlimit64", "sysinfo", "rt_sigreturn", "rt_sigaction", "write",      "sigaltstack", "seccomp"});
+  rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl"});
   return rules.compiled();
 }
 
@@ -170,8 +177,14 @@ Program kernel_filter(bool threads) {
   Rules rules(SCMP_ACT_TRAP);
   allow_memory(rules);
   allow_abort(rules);
-  // Memory may be made, never code.
-  rules.add(SCMP_ACT_ALLOW, "mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  // Memory may be made, never code: private memory that the limit counts, in a new place; and the shared files.
+  constexpr unsigned long kKind = MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN;
+  rules.add(SCMP_ACT_ALLOW, "mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+            SCMP_A3(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS));
+  for (int shared : {kInputsDescriptor, kOutputsDescriptor}) {
+    rules.add(SCMP_ACT_ALLOW, "mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+              SCMP_A3(SCMP_CMP_MASKED_EQ, kKind, MAP_SHARED), SCMP_A4(SCMP_CMP_EQ, static_cast<scmp_datum_t>(shared)));
+  }
   rules.add(SCMP_ACT_ALLOW, "mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rules.add(SCMP_ACT_ALLOW, {"futex", "exit_group", "rt_sigreturn"});
   rules.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kCommandDescriptor));
@@ -184,8 +197,9 @@ Program kernel_filter(bool threads) {
     for (int own : {32, 33})
       rules.add(SCMP_ACT_ALLOW, "rt_sigaction", SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(own)));
     // libgomp binds nothing here; what it asks is answered with a no.
-    rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl", "prlimit64", "sysinfo", "openat"});
+    rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl", "prlimit64", "openat"});
   }
+  rules.add(SCMP_ACT_ERRNO(EPERM), "sysinfo");  // qsort asks how much memory there is
   return rules.compiled();
 }
 

@@ -19,6 +19,9 @@ enum class Filter {
 // The descriptors of the two ends that a kernel's process hears and answers through.
 inline constexpr int kCommandDescriptor = 3;
 inline constexpr int kAnswerDescriptor = 4;
+// The files that it shares with its judge.
+inline constexpr int kInputsDescriptor = 6;
+inline constexpr int kOutputsDescriptor = 7;
 
 using Program = std::vector<sock_filter>;
 // Empty where libseccomp fails.

@@ -69,6 +69,9 @@ void arrange_descriptors(Job& job) {
   if (!mount_work_folder(confinement, tier)) ::_exit(kNotConfined);
   if (role.before != nullptr && !role.before(job)) ::_exit(kNotConfined + 1);
   if (!drop_rights(confinement, tier)) ::_exit(kNotConfined + 2);
+  // Becoming another user has undone this. Who is orphaned by now has nobody to end it later.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!tier.processes && ::getppid() == 1) ::_exit(kNotConfined);
   if (!filter_files(confinement, tier)) ::_exit(kNotConfined + 3);
   if (!limit_resources(confinement.limits)) ::_exit(kNotConfined + 4);
   if (tier.seccomp && !load_filter(filter_of(role.filter))) ::_exit(kNotConfined + 5);
@@ -158,7 +161,7 @@ class Warden {
     job.arguments.assign(packet.bytes.begin() + sizeof request, packet.bytes.end());
     for (std::size_t i = 1; i < packet.descriptors.size(); ++i) job.descriptors.push_back(packet.descriptors[i].get());
     job.tier = &tier_;
-    Confinement confinement{request.limits, role->files, kWorkFolder, shown_, one.slot};
+    Confinement confinement{request.limits, role->files, kWorkFolder, shown_, warden_, one.slot};
     if (!tier_.view) {
       char folder[] = "/tmp/kw-work-XXXXXX";
       if (::mkdtemp(folder) == nullptr) {
@@ -189,6 +192,7 @@ class Warden {
   std::span<const Role> roles_;
   Tier tier_;
   std::vector<std::string> shown_;
+  const int warden_ = ::getpid();
   std::vector<Running> running_;
 };
 

@@ -55,7 +55,7 @@ const std::vector<Rule>& rules() {
       {"constant", R"(node\.integer\(([^()]*)\))", "(node.integer($1) + 1)"},
       {"sign", R"( \+= )", " -= "},
       {"sign", R"( -= )", " += "},
-      {"sign", R"( = ([\w(])([^;=]*);)", " = -($1$2);"},
+      {"sign", R"( = (?!0;)([\w(])([^;=]*);)", " = -($1$2);"},
       {"sign", R"(return ([^;]+);)", "return -($1);"},
       {"statement", R"( (\+|-|\*|/)= )", " = "},
       {"axis", R"(shape\(-1\))", "shape(0)"},

@@ -93,7 +93,7 @@ std::string check_once(Compiler& compiler, const Task& task, const Lengths* leng
     std::ranges::fill(outputs[i].bytes(), std::byte{0xa5});
     call->outputs[i].data = outputs[i].bytes().data();
   }
-  static std::vector<unsigned char> scratch(std::size_t{1} << 26, 0xa5);  // what a call leaves is rubbish for the next
+  static std::vector<unsigned char> scratch(std::size_t{1} << 28, 0xa5);  // what a call leaves is rubbish for the next
   call->scratch = scratch.data();
   call->scratch_bytes = static_cast<std::int64_t>(scratch.size());
   if (kernel(call) != KW_OK) return fmt::format("says: {}", call->message);

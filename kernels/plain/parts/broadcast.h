@@ -1,3 +1,6 @@
+#include "broadcast_index.h"
+#include "broadcast_steps.h"
+
 // The shape that two shapes broadcast to: aligned at the last axis, lengths equal or 1.
 inline kw::Shape broadcast(const kw::Shape& a, const kw::Shape& b) {
   kw::Shape both = a.rank >= b.rank ? a : b;
@@ -6,27 +9,6 @@ inline kw::Shape broadcast(const kw::Shape& a, const kw::Shape& b) {
     if (both[-i] == 1) both[-i] = other[-i];
   }
   return both;
-}
-
-// How far apart in `from` are the elements that follow one another along each axis of `to`: 0 where it is repeated.
-inline kw::Shape broadcast_steps(const kw::Shape& from, const kw::Shape& to) {
-  kw::Shape steps = to;
-  int64_t step = 1;
-  for (int i = 1; i <= to.rank; ++i) {
-    steps[-i] = i <= from.rank && from[-i] != 1 ? step : 0;
-    if (i <= from.rank) step *= from[-i];
-  }
-  return steps;
-}
-
-// Where element `index` of a tensor with shape `to` comes from.
-inline int64_t broadcast_index(int64_t index, const kw::Shape& to, const kw::Shape& steps) {
-  int64_t from = 0;
-  for (int axis = to.rank - 1; axis >= 0; --axis) {
-    from += index % to.dims[axis] * steps.dims[axis];
-    index /= to.dims[axis];
-  }
-  return from;
 }
 
 // y = f(a, b) element by element, row by row of the last axis.

@@ -47,14 +47,22 @@ Result<double> number_of(const Arguments& arguments, const std::string& name, do
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+// A candidate's words must not steer the reader's terminal.
+std::string harmless(std::string text) {
+  for (char& c : text) {
+    if ((static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') || c == 127) c = '?';
+  }
+  return text;
+}
+
 void print_verdict(const Verdict& verdict, std::ostream& out) {
   fmt::print(out, "{}  {}{}\n", verdict.task,
              verdict.accepted() ? "accepted" : fmt::format("rejected at {}", name_of(verdict.stage)),
              verdict.kept ? "  (judged before; --fresh judges again)" : "");
-  if (!verdict.reason.empty()) fmt::print(out, "\n  {}\n", verdict.reason);
+  if (!verdict.reason.empty()) fmt::print(out, "\n  {}\n", harmless(verdict.reason));
   for (const SourceError& error : verdict.errors) {
-    fmt::print(out, "\n  {}:{}: {}\n", error.file, error.line, error.message);
-    out << error.around;
+    fmt::print(out, "\n  {}:{}: {}\n", error.file, error.line, harmless(error.message));
+    out << harmless(error.around);
   }
   if (!verdict.accepted()) {
     fmt::print(out, "\nsandbox {}\n", verdict.tier);
@@ -87,7 +95,8 @@ Result<judge::Case> rules_of(const Arguments& arguments) {
   KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
   KW_TRY(const double threads, number_of(arguments, "--threads", 1, 1, 64));
   rules.threads = static_cast<int>(threads);
-  KW_TRY(rules.budget_s, number_of(arguments, "--budget", rules.budget_s, 0.05, 600));
+  KW_TRY(rules.budget_s, number_of(arguments, "--budget",
+                                   arguments.has("--batch") ? judge::kBatchBudget_s : rules.budget_s, 0.05, 600));
   if (arguments.has("--pairs")) {
     KW_TRY(const double pairs, number_of(arguments, "--pairs", 0, kFewestPairs, 100000));
     rules.pairs = static_cast<int>(pairs);
@@ -256,7 +265,7 @@ Command eval() {
            {.name = "--set", .value = "NAME=VALUE", .help = "sets a tunable, `compiler` or `flags`", .repeated = true},
            {.name = "--threads", .value = "N", .help = "how many threads the kernel may use (1)"},
            {.name = "--cold", .help = "time with cold caches instead of warm ones"},
-           {.name = "--budget", .value = "S", .help = "seconds that timing may take (2)"},
+           {.name = "--budget", .value = "S", .help = "seconds that timing may take (2, in a batch 0.1)"},
            {.name = "--pairs", .value = "N", .help = "time exactly so many pairs"},
            {.name = "--untimed", .help = "stop when the kernel is known to be right"},
            {.name = "--fresh", .help = "judge again what was judged before"},
