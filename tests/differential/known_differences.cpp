@@ -1,5 +1,7 @@
 #include "differential/known_differences.h"
 
+#include <algorithm>
+
 namespace kw {
 namespace {
 
@@ -22,12 +24,30 @@ constexpr KnownDifference kDifferences[] = {
     {"Resize", "cubic with tf_crop_and_resize; equal lengths at a scale other than 1",
      "ONNX Runtime differs from ONNX's own reference, which we match; ONNX Runtime copies in the second"},
     {"DFT", "inverse and onesided", "ONNX Runtime differs from ONNX's own reference, which we match"},
+    {"MatMulInteger, ConvInteger, QLinear...", "int8 on x86 without VNNI",
+     "compared, but a difference does not count there: ONNX Runtime's 16-bit sums saturate"},
     {"LSTM", "clip", "ONNX's text would clip the cell's output too; neither ONNX Runtime nor we do"},
 };
 
 }  // namespace
 
 std::span<const KnownDifference> known_differences() { return kDifferences; }
+
+bool may_saturate(const Task& task, std::span<const Tensor> inputs) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni")) return false;
+  const bool product = std::ranges::any_of(task.nodes, [](const Node& node) {
+    return node.op == "MatMulInteger" || node.op == "ConvInteger" || node.op.starts_with("QLinear");
+  });
+  const auto has = [&](DType dtype) {
+    return std::ranges::any_of(inputs, [&](const Tensor& input) { return input.dtype() == dtype; });
+  };
+  return product && has(DType::int8);
+#else
+  (void)task, (void)inputs;
+  return false;
+#endif
+}
 
 std::string not_in_onnxruntime(std::string_view op) {
   if (op == "Scatter") return "left ONNX with opset 11: ScatterElements is the same operator and is compared";

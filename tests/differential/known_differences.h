@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernel/task.h"
+
 namespace kw {
 
 struct KnownDifference {
@@ -15,6 +17,10 @@ struct KnownDifference {
 };
 
 std::span<const KnownDifference> known_differences();
+
+// On x86 without VNNI, ONNX Runtime adds pairs of products of uint8 and int8 in 16 bits, which saturate: its
+// documentation says so. Such a product, where it differs, says nothing on such a machine.
+bool may_saturate(const Task& task, std::span<const Tensor> inputs);
 
 // Why an operator cannot be compared at all; empty: it can.
 std::string not_in_onnxruntime(std::string_view op);
