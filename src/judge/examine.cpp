@@ -117,8 +117,8 @@ class Examiner {
     // Values that the operator forbids were drawn: nothing is known of this case.
     if (!expected.ok()) return {};
     ++examined_.cases;
-    const std::string about =
-        fmt::format("{} values{}{}", ops::name_of(manner), lengths.empty() ? "" : ", ", shape_text(lengths));
+    const std::string about = fmt::format("{} values{}{}", thin ? "few" : ops::name_of(manner),
+                                          lengths.empty() ? "" : ", ", shape_text(lengths));
     const Layout layout = lay_out(instance.inputs, instance.constant, instance.outputs, kPlaces, random_);
     exam_.inputs->cut_to(layout.input_bytes);
     cell_.outputs().cut_to(layout.output_bytes);
@@ -192,11 +192,10 @@ class Examiner {
 
   // Outputs and all that is mapped around them get one byte, another one each time.
   void poison_outputs(const Layout& layout, std::size_t call) {
-    poison_ = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
+    poisons_[call] = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
     for (const Buffer& buffer : layout.calls[call].outputs) {
-      std::memset(cell_.outputs().at(buffer.region_offset), poison_, buffer.region_bytes);
+      std::memset(cell_.outputs().at(buffer.region_offset), poisons_[call], buffer.region_bytes);
     }
-    poisons_[call] = poison_;
   }
 
   std::string overrun(const Layout& layout, std::size_t call) const {
@@ -287,7 +286,6 @@ class Examiner {
   Cell cell_;
   Examined examined_;
   int descriptors_ = -1;
-  std::uint8_t poison_ = 0;
   std::uint8_t poisons_[std::size(kPlaces)] = {};
 };
 

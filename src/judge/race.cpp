@@ -43,7 +43,6 @@ constexpr double kSlowWarmUpNs = 5'000'000;
 constexpr double kLoose = 16;
 
 struct Runner {
-  std::string name;
   Cell cell;
   std::vector<double> laps_ns;    // one a round: of one call
   std::vector<double> excess_ns;  // one a round: CPU time before and after the lap
@@ -122,7 +121,7 @@ class Race {
 
   Status add(const Contestant& contestant) {
     KW_TRY(Cell cell, Cell::open(sandbox_, *contestant.library, inputs_, rules_.threads, instance_.memory_bytes()));
-    runners_.push_back({.name = contestant.name, .cell = std::move(cell)});
+    runners_.push_back({.cell = std::move(cell)});
     return {};
   }
 
