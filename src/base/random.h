@@ -42,6 +42,8 @@ class Random {
   bool chance(double probability) { return unit() < probability; }
 
   double normal();
+  // The same numbers as so many calls of normal(), times a deviation, plus a mean.
+  void fill_normal(std::span<float> values, double mean, double deviation);
 
   double sign() { return bits() & 1 ? 1.0 : -1.0; }
 

@@ -15,6 +15,14 @@ TEST(Random, RepeatsForASeed) {
   EXPECT_NE(a.bits(), c.bits());
 }
 
+TEST(Random, FillsWithTheNumbersOfSingleCalls) {
+  Random one(5), many(5);
+  std::vector<float> values(5000);
+  many.fill_normal(values, 3, 0.5);
+  for (float value : values) ASSERT_EQ(value, static_cast<float>(3 + 0.5 * one.normal()));
+  EXPECT_EQ(one.bits(), many.bits());
+}
+
 // The share of normal numbers below some points, against the error function.
 TEST(Random, DrawsNormalNumbersFromTheBellCurve) {
   constexpr int kCount = 1'000'000;

@@ -31,7 +31,8 @@ inline constexpr std::size_t kMostImageBytes = 128 * 1024;
 enum class Command : std::uint32_t {
   none,
   arrange,  // map the regions, make the calls, prepare
-  run,      // calls [first, first + count), once `go` is given
+  stand,    // make calls [first, first + count) ready to run
+  run,      // run them, once `go` is given; calls that do not stand are made ready first
   poison,   // fill the scratch memory that was used with a byte
 };
 
@@ -47,8 +48,8 @@ struct Region {
   std::uint64_t address;
 };
 
-struct Answer {
-  std::int32_t status;
+// The shapes that a call's outputs turned out to have.
+struct FoundShapes {
   std::int32_t ranks[kMostOutputs];
   std::int64_t shapes[kMostOutputs][KW_MAX_RANK];
 };
@@ -72,7 +73,9 @@ struct Control {
   std::uint32_t threads;
   std::uint32_t region_count;
   std::uint32_t call_count;
-  std::uint32_t tensor_count;  // of one call
+  std::uint32_t tensor_count;   // of one call
+  std::uint32_t shapes_wanted;  // some outputs have shapes that the kernel finds
+  std::uint32_t reserved;
   std::uint64_t scratch_bytes;
   std::uint64_t kept_bytes;
   std::uint64_t image_bytes;
@@ -95,7 +98,8 @@ struct Control {
   std::uint32_t registers_changed;
   std::uint64_t scratch_used;
   Fault fault;
-  Answer answers[kMostCalls];
+  std::int32_t statuses[kMostCalls];  // by themselves: the fewer lines change hands, the less a turn takes
+  FoundShapes found[kMostCalls];
 };
 
 }  // namespace kw::host

@@ -12,7 +12,7 @@ namespace kw::judge {
 namespace {
 
 // Enough for cores not to wait for the last of a handful for long, few enough that results come soon.
-constexpr std::size_t kHandfulPerCore = 8;
+constexpr std::size_t kHandfulPerCore = 16;
 
 std::size_t core_count() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 1); }
 

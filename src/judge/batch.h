@@ -13,7 +13,7 @@ namespace kw::judge {
 using Report = std::function<void(std::size_t index, const Result<Verdict>& verdict)>;
 
 // What timing may take for each of a batch, unless one says otherwise.
-inline constexpr double kBatchBudget_s = 0.1;
+inline constexpr double kBatchBudget_s = 0.06;
 
 void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report);
 

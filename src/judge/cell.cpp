@@ -26,6 +26,9 @@ using namespace std::chrono_literals;
 
 // What a kernel may allocate beyond scratch memory and what it keeps.
 constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
+// Threads that wait for work may spin so long, all together, before they sleep.
+constexpr std::uint64_t kMostRestlessNs = 10'000'000;
+constexpr auto kMostRestlessTime = 2s;
 
 std::uint64_t now_ns() {
   timespec time{};
@@ -77,6 +80,17 @@ int status_number(const std::string& process, const std::string& name) {
   return -1;
 }
 
+// A thread's /proc/…/stat says that it runs or wants to.
+bool runs(int stat_file) {
+  char text[256];
+  const ssize_t size = ::pread(stat_file, text, sizeof text, 0);
+  if (size <= 0) return false;
+  // The name before it may hold anything but ends with the last parenthesis.
+  const std::string_view stat(text, static_cast<std::size_t>(size));
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string_view::npos && stat.substr(name_end).starts_with(") R");
+}
+
 std::string stage_text(host::Stage stage) {
   switch (stage) {
     case host::Stage::start:
@@ -117,6 +131,8 @@ Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descript
                                .processes = static_cast<std::uint32_t>(threads > 1 ? threads + 1 : 1),
                                .cpu_seconds = 600};
   KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
+  cell.threads_ = threads;
+  cell.state_ = sandbox::Descriptor(::open(fmt::format("/proc/{}/stat", cell.pid()).c_str(), O_RDONLY | O_CLOEXEC));
   return cell;
 }
 
@@ -128,8 +144,8 @@ Outcome Cell::loaded(Clock::time_point deadline) {
   return outcome;
 }
 
-Outcome Cell::arrange(const Layout& layout, const std::vector<std::byte>& image, const std::vector<bool>& constant,
-                      std::uint64_t scratch_bytes, std::uint64_t kept_bytes, Clock::time_point deadline) {
+Outcome Cell::arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline) {
+  const std::vector<std::byte>& image = instance.image;
   host::Control& control = *control_;
   assert(layout.regions.size() <= host::kMostRegions && image.size() <= host::kMostImageBytes &&
          layout.calls.size() <= host::kMostCalls);
@@ -142,9 +158,10 @@ Outcome Cell::arrange(const Layout& layout, const std::vector<std::byte>& image,
     for (const Buffer& buffer : call.inputs) *address++ = buffer.address;
     for (const Buffer& buffer : call.outputs) *address++ = buffer.address;
   }
-  for (std::size_t i = 0; i < constant.size(); ++i) control.constant[i] = constant[i];
-  control.scratch_bytes = scratch_bytes;
-  control.kept_bytes = kept_bytes;
+  for (std::size_t i = 0; i < instance.constant.size(); ++i) control.constant[i] = instance.constant[i];
+  control.shapes_wanted = std::ranges::any_of(instance.outputs, &TensorType::from_values);
+  control.scratch_bytes = instance.scratch_bytes;
+  control.kept_bytes = instance.kept_bytes;
   control.image_bytes = image.size();
   std::memcpy(control.image, image.data(), image.size());
   command(host::Command::arrange);
@@ -168,11 +185,18 @@ Outcome Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point de
   return finish(deadline);
 }
 
+Outcome Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  control_->first = first;
+  control_->count = count;
+  command(host::Command::stand);
+  return answer(deadline);
+}
+
 void Cell::start(std::uint32_t first, std::uint32_t count, bool spins) {
   control_->first = first;
   control_->count = count;
   control_->spin = spins;
-  for (std::uint32_t i = first; i < first + count; ++i) control_->answers[i].status = -1;
+  for (std::uint32_t i = first; i < first + count; ++i) control_->statuses[i] = -1;
   command(host::Command::run);
 }
 
@@ -194,10 +218,10 @@ Outcome Cell::finish(Clock::time_point deadline) {
   Outcome outcome = answer(deadline);
   if (outcome) return outcome;
   for (std::uint32_t i = first; i < first + count && i < host::kMostCalls; ++i) {
-    if (control_->answers[i].status == KW_OK) continue;
+    if (control_->statuses[i] == KW_OK) continue;
     const std::string said(control_->message, ::strnlen(control_->message, sizeof control_->message));
     return Trouble{Trouble::Kind::refused,
-                   fmt::format("kw_run returned {}{}{}", control_->answers[i].status, said.empty() ? "" : ": ", said)};
+                   fmt::format("kw_run returned {}{}{}", control_->statuses[i], said.empty() ? "" : ": ", said)};
   }
   return std::nullopt;
 }
@@ -297,5 +321,33 @@ void Cell::pin(int core) const {
   CPU_SET(static_cast<unsigned>(core), &cores);
   ::sched_setaffinity(pid(), sizeof cores, &cores);
 }
+
+bool Cell::all_asleep() const {
+  if (runs(state_.get())) return false;
+  if (threads_ == 1) return true;
+  std::error_code error;
+  const std::string folder = fmt::format("/proc/{}/task", pid());
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const sandbox::Descriptor thread(::open((entry->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (runs(thread.get())) return false;
+  }
+  return true;
+}
+
+Outcome Cell::come_to_rest() const {
+  const std::uint64_t before = cpu_ns();
+  // Whoever was not let onto a core all this time has not worked either.
+  const auto deadline = Clock::now() + kMostRestlessTime;
+  while (!all_asleep() && Clock::now() < deadline) {
+    if (cpu_ns() - before > kMostRestlessNs) {
+      return Trouble{Trouble::Kind::forbidden, "goes on working after kw_run has returned"};
+    }
+    ::usleep(100);
+  }
+  return std::nullopt;
+}
+
+void Cell::hold() const { ::kill(pid(), SIGSTOP); }
+void Cell::release() const { ::kill(pid(), SIGCONT); }
 
 }  // namespace kw::judge

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "host/control.h"
 #include "judge/arena.h"
+#include "judge/instance.h"
 #include "sandbox/sandbox.h"
 #include "targets/cpu/call_image.h"
 
@@ -21,7 +22,7 @@ struct Trouble {
   enum class Kind {
     refused,    // it said that it cannot
     crashed,    // a fault, or it ended its process
-    forbidden,  // a system call that is not for kernels
+    forbidden,  // a system call that is not for kernels, or work beyond its calls
     slow,       // no answer in time
   } kind = Kind::refused;
   std::string text;
@@ -43,14 +44,15 @@ class Cell {
   Outcome loaded(Clock::time_point deadline);
 
   // Maps the layout and lets the kernel prepare from the constants that lie in the arena.
-  Outcome arrange(const Layout& layout, const std::vector<std::byte>& image, const std::vector<bool>& constant,
-                  std::uint64_t scratch_bytes, std::uint64_t kept_bytes, Clock::time_point deadline);
+  Outcome arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline);
   Outcome poison_scratch(std::uint8_t value, Clock::time_point deadline);
   // Calls [first, first + count), untimed.
   Outcome run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
 
-  // The same in four steps, for a clock between them. `start` gives the command, `ready` waits until the process stands
+  // The same in steps, for a clock between them. `stand` makes all ready but needs no inputs yet. `start` gives the
+  // command, `ready` waits until the process stands
   // at the line, `go` releases it and waits until it says that it is done; both spin. `finish` waits until it sleeps.
+  Outcome stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
   void start(std::uint32_t first, std::uint32_t count, bool spin);
   bool ready(Clock::time_point deadline);
   struct Lap {
@@ -76,6 +78,11 @@ class Cell {
   int filter_count() const;
   // Onto one core, or onto as many as there are.
   void pin(int core) const;
+  // Waits until all its threads sleep, as they must when it has answered.
+  Outcome come_to_rest() const;
+  // Between them the system lets none of its threads run.
+  void hold() const;
+  void release() const;
 
  private:
   struct Unmap {
@@ -86,10 +93,13 @@ class Cell {
   void command(host::Command command);
   Outcome answer(Clock::time_point deadline);
   Trouble ended();
+  bool all_asleep() const;
 
   sandbox::Child child_;
   std::unique_ptr<Arena> outputs_;
   sandbox::Descriptor command_, answer_, shared_;
+  sandbox::Descriptor state_;  // what the system says of its first thread
+  int threads_ = 1;
   std::unique_ptr<host::Control, Unmap> control_;
   std::uint32_t sequence_ = 0;
 };

@@ -1,7 +1,5 @@
 #include "judge/examine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -125,8 +123,7 @@ class Examiner {
     fill_inputs(layout, instance, inputs);
     for (std::size_t call = 0; call < layout.calls.size(); ++call) poison_outputs(layout, call);
     const auto deadline = [&] { return Clock::now() + most_time; };
-    if (const Outcome outcome = cell_.arrange(layout, instance.image, instance.constant, instance.scratch_bytes,
-                                              instance.kept_bytes, deadline())) {
+    if (const Outcome outcome = cell_.arrange(layout, instance, deadline())) {
       found(finding_of(*outcome, stage, &layout, &instance));
       return {};
     }
@@ -273,12 +270,8 @@ class Examiner {
       found(VerdictStage::behaviour, "left file descriptors open");
       return;
     }
-    // Threads that wait may spin for a moment; then all must be quiet.
-    if (exam_.threads > 1) ::usleep(20'000);
-    const std::uint64_t before = cell_.cpu_ns();
-    ::usleep(3'000);
-    if (cell_.cpu_ns() - before > 1'000'000)
-      found(VerdictStage::behaviour, "goes on working after kw_run has returned");
+    if (const Outcome outcome = cell_.come_to_rest())
+      found(finding_of(*outcome, VerdictStage::behaviour, nullptr, nullptr));
   }
 
   const Exam& exam_;
@@ -316,7 +309,7 @@ std::string describe_address(std::uint64_t address, const Layout& layout, const 
 Result<std::vector<Tensor>> read_outputs(const Cell& cell, const Layout& layout, const Instance& instance,
                                          std::size_t call, std::string* problem) {
   std::vector<Tensor> outputs;
-  const host::Answer& answer = cell.control().answers[call];
+  const host::FoundShapes& answer = cell.control().found[call];
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
     const Buffer& buffer = layout.calls[call].outputs[i];
     const TensorType& type = instance.outputs[i];

@@ -132,7 +132,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   KW_TRY(const Arena inputs, Arena::make(true));
   KW_TRY(const RaceResult result,
          race(*one.task, workshop_->sandbox(), inputs, {one.source.name, &inspected.built.library}, inspected.rivals,
-              inspected.allowed, rules));
+              one.guests, inspected.allowed, rules));
   if (result.finding) {
     reject(verdict, result.finding->stage, result.finding->reason);
     return verdict;
@@ -147,8 +147,29 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
       return fail("{}: the rival {}", name, result.dropped[i]);
     }
     const Ratio& ratio = result.ratios[i];
-    verdict.speedups.push_back(
-        {name, ratio.median, ratio.low, ratio.high, result.rounds, ratio.differs_by_more_than(result.noise)});
+    verdict.speedups.push_back({.rival = name,
+                                .median = ratio.median,
+                                .low = ratio.low,
+                                .high = ratio.high,
+                                .pairs = static_cast<int>(result.pairs[i].size()),
+                                .claimed = ratio.differs_by_more_than(result.noise),
+                                .times = result.pairs[i]});
+  }
+  for (const GuestResult& guest : result.guests) {
+    if (!guest.dropped.empty()) {
+      verdict.left_out.push_back({guest.name, guest.version, guest.dropped});
+      continue;
+    }
+    const Ratio& ratio = guest.ratio;
+    verdict.speedups.push_back({.rival = guest.name,
+                                .median = ratio.median,
+                                .low = ratio.low,
+                                .high = ratio.high,
+                                .pairs = static_cast<int>(guest.pairs.size()),
+                                .claimed = ratio.differs_by_more_than(result.noise),
+                                .times = guest.pairs,
+                                .called = Called{guest.version, guest.as_called.median, guest.as_called.low,
+                                                 guest.as_called.high, guest.time_ns, guest.overhead_ns}});
   }
   if (const auto roofs = targets::known_roofs()) {
     KW_TRY(const ops::Graph graph, ops::resolve(*one.task));

@@ -27,6 +27,7 @@ struct Case {
   Source source;
   Settings settings;
   std::vector<Source> against;  // rivals besides the plain kernel
+  std::vector<Guest*> guests;   // and frameworks
   int threads = 1;
   bool cold = false;
   double budget_s = 2;       // of timing

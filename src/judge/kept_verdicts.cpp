@@ -72,6 +72,7 @@ std::string key_of(const Case& one) {
   key += fmt::format("source {} {}\n{}\n", one.source.name, one.source.text.size(), one.source.text);
   for (const Source& rival : one.against)
     key += fmt::format("rival {} {}\n{}\n", rival.name, rival.text.size(), rival.text);
+  for (const Guest* guest : one.guests) key += fmt::format("guest {} {}\n", guest->name(), guest->version());
   return key;
 }
 

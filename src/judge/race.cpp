@@ -31,11 +31,19 @@ constexpr std::uint64_t kGroupBytes = std::uint64_t{1} << 20;
 // References for timed calls may take this share of the budget.
 constexpr double kReferenceShare = 0.25;
 constexpr int kFewestVerified = 2;
-// CPU time before and after the measured time, beyond what a rival needs, that is not held against anyone: a part of
-// the time, and so much in any case.
-constexpr double kExcessShare = 0.02;
-constexpr double kExcessNs = 10'000;
+// CPU time of a turn outside of its lap that nobody is charged with, beyond what a rival needs: a part of the lap,
+// since who uses much memory leaves the host's own in a slower place, and so much in any case.
+constexpr double kFreeExcessShare = 0.01;
+constexpr double kFreeExcessNs = 300;
+// What is charged beyond this is no chance.
+constexpr double kMostExcessShare = 0.1;
+constexpr double kMostExcessNs = 2'000;
 constexpr double kBusyExcessNs = 1'000'000;
+// Medians that differ by so many of their standard errors differ.
+constexpr double kSureErrors = 4;
+// A turn without calls is the host's work alone: so many times what a rival's takes, and so much more, is no chance.
+constexpr double kSlowEmpty = 3;
+constexpr double kSlowEmptyNs = 20'000;
 // How much longer than a timed call one that warms up may take.
 constexpr double kSlowWarmUp = 20;
 constexpr double kSlowWarmUpNs = 5'000'000;
@@ -48,9 +56,16 @@ struct Runner {
   std::vector<double> excess_ns;  // one a round: CPU time before and after the lap
   double empty_ns = 0;            // what a lap of no calls takes
   std::vector<double> warm_ns;    // one a round: the call that warms up
-  std::uint64_t cpu_end_ns = 0;   // the account when it had answered last
   std::string failed;
 };
+
+// The standard error of a median, from the spread around it.
+double error_of_median(const std::vector<double>& values) {
+  const double middle = median_of(values);
+  std::vector<double> distances;
+  for (double value : values) distances.push_back(std::fabs(value - middle));
+  return 1.86 * median_of(distances) / std::sqrt(static_cast<double>(values.size()));
+}
 
 // How often this thread had to give up its core.
 long times_interrupted() {
@@ -77,7 +92,8 @@ class Race {
        const RaceRules& rules)
       : task_(task), sandbox_(sandbox), inputs_(inputs), allowed_(allowed), rules_(rules), random_(rules.seed) {}
 
-  Result<RaceResult> run(const Contestant& candidate, const std::vector<Contestant>& rivals) {
+  Result<RaceResult> run(const Contestant& candidate, const std::vector<Contestant>& rivals,
+                         const std::vector<Guest*>& guests) {
     KW_TRY(instance_, make_instance(task_, task_.lengths, rules_.threads));
     KW_CHECK(add(candidate));
     for (const Contestant& rival : rivals) KW_CHECK(add(rival));
@@ -85,10 +101,16 @@ class Race {
     twin_ = runners_.size() - 1;
     result_.dropped.resize(rivals.size());
     result_.ratios.resize(rivals.size());
+    result_.pairs.resize(rivals.size());
     result_.rival_time_ns.resize(rivals.size());
 
     for (std::size_t i = 0; i < runners_.size(); ++i) trouble(i, runners_[i].cell.loaded(Clock::now() + 10s));
     if (stopped()) return result_;
+    for (Guest* guest : guests) {
+      KW_TRY(GuestLane lane, GuestLane::open(*guest, instance_, rules_.threads));
+      if (rules_.cold) lane.drop("a framework's memory cannot be chilled: it is not compared with --cold");
+      guests_.push_back(std::move(lane));
+    }
     weights_ = ops::draw_inputs(instance_.graph, ops::Manner::typical, secret());
     const TimingTurn turn;
     turn_ = &turn;
@@ -103,7 +125,17 @@ class Race {
     for (std::size_t i = 1; i < runners_.size(); ++i) {
       if (runners_[i].failed.empty()) empty_ns = std::min(empty_ns, runners_[i].empty_ns);
     }
-    for (Runner& runner : runners_) runner.empty_ns = empty_ns;
+    const auto slow_when_empty = [&] { return runners_[0].empty_ns > kSlowEmpty * empty_ns + kSlowEmptyNs; };
+    // Others may have had the core for a while.
+    for (int i = 0; i < 5 && slow_when_empty() && !stopped(); ++i) measure_empty(0);
+    if (slow_when_empty() && rules_.threads == 1 && !stopped()) {
+      result_.finding =
+          Finding{VerdictStage::time, fmt::format("a turn without calls takes {:.1f} us, a rival's {:.1f}",
+                                                  runners_[0].empty_ns / 1000, empty_ns / 1000)};
+    }
+    for (Runner& runner : runners_) {
+      runner.empty_ns = empty_ns;
+    }
     const auto begin = Clock::now();
     for (int round = 0; round < rules_.most_rounds && !stopped(); ++round) {
       KW_CHECK(run_round());
@@ -112,7 +144,7 @@ class Race {
       if (result_.rounds >= static_cast<int>(kFewestPairs) && spent.count() > rules_.budget_s) break;
       if (rules_.stops_early && result_.rounds >= rules_.fewest_rounds && result_.rounds % 10 == 0 && clear()) break;
     }
-    if (!stopped()) conclude();
+    if (!stopped()) KW_CHECK(conclude());
     return result_;
   }
 
@@ -159,9 +191,22 @@ class Race {
     }
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       if (!runners_[i].failed.empty()) continue;
-      trouble(i, runners_[i].cell.arrange(layout_, instance_.image, instance_.constant, instance_.scratch_bytes,
-                                          instance_.kept_bytes, Clock::now() + kMostCallTime));
+      wake(i);
+      if (trouble(i, runners_[i].cell.arrange(layout_, instance_, Clock::now() + kMostCallTime))) continue;
+      put_to_rest(i);
     }
+    for (GuestLane& guest : guests_) guest.arrange(layout_, instance_, inputs_, rules_.threads, turn_->kernel_core());
+  }
+
+  // Nothing of it may run while others have their turns or while inputs are laid out. One thread that sleeps waits for
+  // its next command; several could wake each other, and are stopped.
+  bool put_to_rest(std::size_t index) {
+    if (trouble(index, runners_[index].cell.come_to_rest())) return false;
+    if (rules_.threads > 1) runners_[index].cell.hold();
+    return true;
+  }
+  void wake(std::size_t index) const {
+    if (rules_.threads > 1) runners_[index].cell.release();
   }
 
   // How many calls make a group: from a few single calls of everyone.
@@ -205,7 +250,8 @@ class Race {
     runner.empty_ns = laps.empty() ? 0 : *std::ranges::min_element(laps);
   }
 
-  // One lap of `calls` calls, or of the whole group; none: it failed. Also sets last_excess_ns_.
+  // One lap of `calls` calls, or of the whole group; none: it failed. It is at rest before and after. Also sets
+  // last_excess_ns_ and last_clean_.
   std::optional<double> timed_run(std::size_t index, int calls = -1) {
     Cell& cell = runners_[index].cell;
     const auto count = static_cast<std::uint32_t>(calls < 0 ? group_ : calls);
@@ -213,10 +259,12 @@ class Race {
     move_to(turn_->clock_core());
     // The clock needs a core that the kernel does not.
     const bool spins = !turn_->one_core() && rules_.threads < turn_->core_count();
-    const auto begin = Clock::now();
     const std::uint64_t cpu_start = cell.cpu_ns();
+    const long interrupted = times_interrupted();
+    const auto begin = Clock::now();
     double lap_ns = 0;
     bool came = !spins;  // to the end of its calls
+    wake(index);
     cell.start(0, count, spins);
     if (spins && cell.ready(deadline)) {
       const Cell::Lap lap = cell.go(deadline);
@@ -224,6 +272,10 @@ class Race {
       came = lap.done;
     }
     if (trouble(index, cell.finish(deadline))) return std::nullopt;
+    const auto wall_ns = static_cast<double>((Clock::now() - begin).count());
+    // Whoever reads the clock must not have been away meanwhile.
+    last_clean_ = times_interrupted() == interrupted;
+    if (!put_to_rest(index)) return std::nullopt;
     if (index == 0 && cell.control().registers_changed != 0) {
       result_.finding = Finding{VerdictStage::behaviour, "left the control registers changed in the timed calls"};
       return std::nullopt;
@@ -232,11 +284,9 @@ class Race {
       trouble(index, Trouble{Trouble::Kind::slow, "answered without coming to the end of its calls"});
       return std::nullopt;
     }
-    const auto wall_ns = static_cast<double>((Clock::now() - begin).count());
     // The system brings a process's account up to date when it leaves the core: it has, where this thread runs.
     move_to(turn_->kernel_core());
-    runners_[index].cpu_end_ns = cell.cpu_ns();
-    const auto cpu_ns = static_cast<double>(runners_[index].cpu_end_ns - cpu_start);
+    const auto cpu_ns = static_cast<double>(cell.cpu_ns() - cpu_start);
     // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
     // answer.
     if (!spins) lap_ns = rules_.threads == 1 ? cpu_ns : wall_ns;
@@ -283,24 +333,21 @@ class Race {
 
   Status run_round() {
     const auto fresh = draw_group();
-    std::vector<std::size_t> order(runners_.size());
+    std::vector<std::size_t> order(runners_.size() + guests_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     random_.shuffle(std::span(order));
-    const long interrupted = times_interrupted();
     const auto poison_value = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
+    bool clean = true;
     for (std::size_t index : order) {
-      Runner& runner = runners_[index];
-      if (!runner.failed.empty()) continue;
-      // What it used since it answered is work that it was not asked for.
-      const std::uint64_t idle_ns = runner.cpu_end_ns == 0 ? 0 : runner.cell.cpu_ns() - runner.cpu_end_ns;
-      // The old inputs of the extra call.
-      const auto warm_begin = Clock::now();
-      if (!rules_.cold && shortest_ns_ < kWarmUpBelowNs &&
-          trouble(index, runner.cell.run(static_cast<std::uint32_t>(group_), 1, Clock::now() + kMostCallTime))) {
-        if (stopped()) return {};
+      if (index >= runners_.size()) {
+        run_guest(guests_[index - runners_.size()], fresh, poison_value);
         continue;
       }
-      runner.warm_ns.push_back(static_cast<double>((Clock::now() - warm_begin).count()));
+      Runner& runner = runners_[index];
+      if (!runner.failed.empty()) continue;
+      warm_up(index);
+      if (stopped()) return {};
+      if (!runner.failed.empty()) continue;
       // Written on the core that will read them: they come as from the operator before.
       move_to(turn_->kernel_core());
       feed(fresh);
@@ -311,12 +358,47 @@ class Race {
       // The next one's warm-up must not find what it will be timed on.
       scrub_inputs();
       if (!lap) continue;
+      clean = clean && last_clean_;
       runner.laps_ns.push_back(std::max(*lap - runner.empty_ns, 1.0) / group_);
-      runner.excess_ns.push_back(last_excess_ns_ + static_cast<double>(idle_ns));
+      runner.excess_ns.push_back(last_excess_ns_);
     }
-    // Whoever reads the clock must not have been away meanwhile.
-    clean_.push_back(times_interrupted() == interrupted);
-    return verify(fresh);
+    clean_.push_back(clean);
+    KW_CHECK(verify(fresh));
+    return check_guests(fresh);
+  }
+
+  void run_guest(GuestLane& guest, const std::vector<std::vector<Tensor>>& fresh, std::uint8_t poison_value) {
+    if (!guest.in()) return;
+    if (shortest_ns_ < kWarmUpBelowNs) guest.warm_up(group_);
+    if (!guest.in()) return;
+    move_to(turn_->kernel_core());
+    feed(fresh);
+    guest.poison(layout_, group_, poison_value);
+    guest.lap(group_);
+    scrub_inputs();
+  }
+
+  // Their first answers, some in between, and the last.
+  Status check_guests(const std::vector<std::vector<Tensor>>& fresh) {
+    for (GuestLane& guest : guests_) {
+      if (!guest.in() || !(guest.needs_check() || random_.chance(0.02))) continue;
+      KW_CHECK(guest.check(layout_, instance_, fresh.size() - 1, fresh.back()));
+    }
+    last_ = fresh.back();
+    return {};
+  }
+
+  // The extra call, on old inputs, where calls are short; then all stands ready for the timed ones.
+  void warm_up(std::size_t index) {
+    Runner& runner = runners_[index];
+    wake(index);
+    const auto begin = Clock::now();
+    const auto deadline = begin + kMostCallTime;
+    const bool warms = !rules_.cold && shortest_ns_ < kWarmUpBelowNs;
+    if (warms && trouble(index, runner.cell.run(static_cast<std::uint32_t>(group_), 1, deadline))) return;
+    runner.warm_ns.push_back(static_cast<double>((Clock::now() - begin).count()));
+    if (trouble(index, runner.cell.stand(0, static_cast<std::uint32_t>(group_), deadline))) return;
+    put_to_rest(index);
   }
 
   std::vector<std::vector<Tensor>> draw_group() {
@@ -410,22 +492,27 @@ class Race {
     return kept;
   }
 
-  // What others need of CPU time besides their laps, large ones of it: noise makes anybody's larger now and then.
-  double usual_excess_ns() const {
+  double lap_ns() const { return group_ * median_of(counted(runners_[0].laps_ns)); }
+
+  // CPU time of a turn outside of its lap, beyond what others need there: the difference of the medians, less what
+  // chance and the kernel's use of memory may make of it.
+  double excess_ns() const {
+    const std::vector<double> own = counted(runners_[0].excess_ns);
     std::vector<double> others = counted(runners_[twin_].excess_ns);
     if (twin_ > 1 && runners_[1].failed.empty()) {
       for (double one : counted(runners_[1].excess_ns)) others.push_back(one);
     }
-    std::ranges::sort(others);
-    return others.empty() ? 0 : others[others.size() * 9 / 10];
+    if (own.empty() || others.empty()) return 0;
+    const double error = std::hypot(error_of_median(own), error_of_median(others));
+    const double free_ns = kSureErrors * error + kFreeExcessShare * lap_ns() + kFreeExcessNs;
+    return std::max(median_of(own) - median_of(others) - free_ns, 0.0);
   }
 
-  // Of one call. What was worked outside of a lap is charged to it.
+  // Of one call. What was worked outside of the laps is charged to them.
   std::vector<double> times_of(std::size_t index) const {
     std::vector<double> laps = counted(runners_[index].laps_ns);
-    const std::vector<double> excess = counted(runners_[index].excess_ns);
-    const double usual_ns = index == 0 ? usual_excess_ns() : 0;
-    for (std::size_t i = 0; index == 0 && i < laps.size(); ++i) laps[i] += std::max(excess[i] - usual_ns, 0.0) / group_;
+    const double charge_ns = index == 0 ? excess_ns() / group_ : 0;
+    for (double& lap : laps) lap += charge_ns;
     return laps;
   }
 
@@ -460,19 +547,35 @@ class Race {
       const double width = (one->high - one->low) / one->median;
       if (!(one->differs_by_more_than(least) && width < 0.05) && !(width < 0.005)) return false;
     }
-    return true;
+    return std::ranges::all_of(guests_, [&](const GuestLane& guest) {
+      const std::optional<Ratio> one = guest.ratio(guest_pairs(guest), false, rules_.seed);
+      return !one || (one->differs_by_more_than(least) && (one->high - one->low) / one->median < 0.05);
+    });
   }
 
-  void conclude() {
+  std::vector<Pair> guest_pairs(const GuestLane& guest) const {
+    const std::vector<double> own = times_of(0), theirs = counted(guest.laps_ns());
+    std::vector<Pair> all;
+    for (std::size_t i = 0; i < std::min(own.size(), theirs.size()); ++i) all.push_back({own[i], theirs[i]});
+    return all;
+  }
+
+  Status conclude() {
+    for (GuestLane& guest : guests_) {
+      if (guest.in()) KW_CHECK(guest.check(layout_, instance_, static_cast<std::size_t>(group_) - 1, last_));
+      result_.guests.push_back(guest.result(guest_pairs(guest), rules_.seed));
+    }
     // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
     result_.noise = busy() ? std::max(noise(), 1.0) : noise();
     result_.time_ns = median_of(times_of(0));
     for (std::size_t i = 1; i < twin_; ++i) {
       if (const std::optional<Ratio> one = ratio(0, i)) result_.ratios[i - 1] = *one;
+      if (runners_[i].failed.empty()) result_.pairs[i - 1] = pairs(0, i);
       result_.rival_time_ns[i - 1] = runners_[i].failed.empty() ? median_of(times_of(i)) : 0;
     }
     check_cpu_time();
     check_warm_up();
+    return {};
   }
 
   // Who dawdles outside of the timed calls leaves fewer rounds to judge by.
@@ -486,17 +589,14 @@ class Race {
 
   // Work that was done outside of the laps shows in the CPU time: more of it than a rival needs to be called.
   void check_cpu_time() {
-    const Runner& candidate = runners_[0];
-    const double usual_ns = usual_excess_ns();
-    const double excess_ns = median_of(counted(candidate.excess_ns)) - usual_ns;
-    const double lap_ns = group_ * median_of(counted(candidate.laps_ns));
+    const double outside_ns = excess_ns();
     // Where the clock's reader is interrupted all the time, waiting looks like work.
-    const double tolerated_ns = busy() ? lap_ns + kBusyExcessNs : kExcessShare * lap_ns + kExcessNs;
-    if (excess_ns <= tolerated_ns) return;
+    const double tolerated_ns = busy() ? lap_ns() + kBusyExcessNs : kMostExcessShare * lap_ns() + kMostExcessNs;
+    if (outside_ns <= tolerated_ns) return;
     result_.finding = Finding{VerdictStage::time,
                               fmt::format("used {:.1f} us of CPU time a turn outside of the calls that were timed "
                                           "({:.1f} us): work is done before or after them",
-                                          excess_ns / 1000, lap_ns / 1000)};
+                                          outside_ns / 1000, lap_ns() / 1000)};
   }
 
   const Task& task_;
@@ -506,6 +606,8 @@ class Race {
   const RaceRules& rules_;
   Random random_;
   Instance instance_;
+  std::vector<GuestLane> guests_;
+  std::vector<Tensor> last_;     // the inputs of the last call of the last round
   std::vector<Runner> runners_;  // the candidate, the rivals, and the first rival's copy
   std::size_t twin_ = 0;
   std::vector<Tensor> weights_;
@@ -514,6 +616,7 @@ class Race {
   std::vector<bool> clean_;  // of each round: nobody took the clock's core away
   double shortest_ns_ = 0;
   double last_excess_ns_ = 0;
+  bool last_clean_ = true;
   double reference_s_ = 0;
   std::vector<unsigned char> ballast_;
   const TimingTurn* turn_ = nullptr;
@@ -524,8 +627,8 @@ class Race {
 
 Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
                         const Contestant& candidate, const std::vector<Contestant>& rivals,
-                        const std::vector<double>& allowed, const RaceRules& rules) {
-  return Race(task, sandbox, inputs, allowed, rules).run(candidate, rivals);
+                        const std::vector<Guest*>& guests, const std::vector<double>& allowed, const RaceRules& rules) {
+  return Race(task, sandbox, inputs, allowed, rules).run(candidate, rivals, guests);
 }
 
 }  // namespace kw::judge

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "judge/arena.h"
 #include "judge/examine.h"
+#include "judge/guest_lane.h"
 #include "kernel/task.h"
 #include "sandbox/sandbox.h"
 
@@ -34,12 +35,14 @@ struct RaceRules {
 };
 
 struct RaceResult {
-  std::optional<Finding> finding;     // against the candidate
-  double time_ns = 0;                 // of one call of the candidate: the median
-  std::vector<Ratio> ratios;          // against each rival
-  std::vector<double> rival_time_ns;  // 0: it was not in the race
-  std::vector<std::string> dropped;   // rivals that were wrong or failed, and why; else empty
-  double noise = 0;                   // what two copies of the first rival differed by
+  std::optional<Finding> finding;        // against the candidate
+  double time_ns = 0;                    // of one call of the candidate: the median
+  std::vector<Ratio> ratios;             // against each rival
+  std::vector<std::vector<Pair>> pairs;  // which they come from
+  std::vector<double> rival_time_ns;     // 0: it was not in the race
+  std::vector<std::string> dropped;      // rivals that were wrong or failed, and why; else empty
+  std::vector<GuestResult> guests;       // in their order
+  double noise = 0;                      // what two copies of the first rival differed by
   int rounds = 0;
   int calls_in_group = 0;
   int verified = 0;  // timed calls whose outputs were held against the reference
@@ -49,6 +52,6 @@ struct RaceResult {
 // With no rival the candidate is its own copy.
 Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
                         const Contestant& candidate, const std::vector<Contestant>& rivals,
-                        const std::vector<double>& allowed, const RaceRules& rules);
+                        const std::vector<Guest*>& guests, const std::vector<double>& allowed, const RaceRules& rules);
 
 }  // namespace kw::judge

@@ -39,6 +39,18 @@ std::string verdict_as_json(const Verdict& verdict) {
   for (const Speedup& one : verdict.speedups) {
     json["speedup"][one.rival] = {
         {"median", one.median}, {"low", one.low}, {"high", one.high}, {"pairs", one.pairs}, {"claimed", one.claimed}};
+    if (!one.called) continue;
+    json["speedup"][one.rival]["called"] = {{"version", one.called->version},
+                                            {"median", one.called->median},
+                                            {"low", one.called->low},
+                                            {"high", one.called->high},
+                                            {"time_ns", one.called->time_ns},
+                                            {"overhead_ns", one.called->overhead_ns},
+                                            {"overhead_decides", one.called->overhead_decides()}};
+  }
+  json["left_out"] = Json::object();
+  for (const LeftOut& one : verdict.left_out) {
+    json["left_out"][one.rival] = {{"version", one.version}, {"why", one.why}};
   }
   json["roof_fraction"] = or_null(verdict.roof_fraction);
   json["noise"] = or_null(verdict.noise);
@@ -68,8 +80,20 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.time_ns = number_at(json, "time_ns");
     verdict.caches = json.at("caches");
     for (const auto& [rival, one] : json.at("speedup").items()) {
-      verdict.speedups.push_back(
-          {rival, one.at("median"), one.at("low"), one.at("high"), one.at("pairs"), one.at("claimed")});
+      Speedup& speedup = verdict.speedups.emplace_back();
+      speedup.rival = rival;
+      speedup.median = one.at("median");
+      speedup.low = one.at("low");
+      speedup.high = one.at("high");
+      speedup.pairs = one.at("pairs");
+      speedup.claimed = one.at("claimed");
+      if (!one.contains("called")) continue;
+      const Json& called = one["called"];
+      speedup.called = Called{called.at("version"), called.at("median"),  called.at("low"),
+                              called.at("high"),    called.at("time_ns"), called.at("overhead_ns")};
+    }
+    for (const auto& [rival, one] : json.at("left_out").items()) {
+      verdict.left_out.push_back({rival, one.at("version"), one.at("why")});
     }
     verdict.roof_fraction = number_at(json, "roof_fraction");
     verdict.noise = number_at(json, "noise");

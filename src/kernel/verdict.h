@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/paired_ratio.h"
+
 namespace kw {
 
 // How far a candidate came: the stage that stopped it, or accepted.
@@ -21,6 +23,27 @@ struct SourceError {
   std::string around;  // a few numbered lines
 };
 
+// What is known besides of a framework that was called: `median` and the interval of its Speedup are less the cost of
+// calling it, these are as called.
+struct Called {
+  std::string version;
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double time_ns = 0;
+  double overhead_ns = 0;
+
+  // So near to the cost of an empty call that the comparison says little about the operator.
+  bool overhead_decides() const { return time_ns < 5 * overhead_ns; }
+};
+
+// A rival that was to run and whose time does not count.
+struct LeftOut {
+  std::string rival;
+  std::string version;
+  std::string why;
+};
+
 // One rival's median of paired ratios: above 1 the candidate is the faster one.
 struct Speedup {
   std::string rival;
@@ -28,7 +51,9 @@ struct Speedup {
   double low = 0;  // 95 % bootstrap interval
   double high = 0;
   int pairs = 0;
-  bool claimed = false;  // the difference is larger than what identical kernels show here
+  bool claimed = false;          // the difference is larger than what identical kernels show here
+  std::vector<Pair> times;       // what it rests on: of one call, the candidate's and the rival's
+  std::optional<Called> called;  // of a framework
 };
 
 struct Verdict {
@@ -41,6 +66,7 @@ struct Verdict {
   std::optional<double> time_ns;
   std::string caches;  // "warm" or "cold"
   std::vector<Speedup> speedups;
+  std::vector<LeftOut> left_out;
   std::optional<double> roof_fraction;
   std::optional<double> noise;  // the largest difference that two copies of one kernel showed in this run, as a share
   std::string tier;             // of the sandbox

@@ -44,6 +44,17 @@ class RealSource {
     }
   }
 
+  void fill(std::span<float> elements) {
+    const bool uniform = spread_ != nullptr && spread_->kind == Spread::Kind::uniform;
+    if (manner_ != Manner::typical || uniform) {
+      for (float& element : elements) element = static_cast<float>(next());
+      return;
+    }
+    random_.fill_normal(elements, spread_ ? spread_->mean : 0, spread_ ? spread_->deviation : 1);
+    if (std::isinf(domain_.low) && std::isinf(domain_.high)) return;
+    for (float& element : elements) element = static_cast<float>(folded(element, domain_.low, domain_.high));
+  }
+
   double next() {
     switch (manner_) {
       case Manner::typical:
@@ -160,7 +171,7 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Man
   } else {
     RealSource source(domain, spread, manner, tensor.dtype(), random);
     if (tensor.dtype() == DType::float32) {
-      for (float& element : tensor.as<float>()) element = static_cast<float>(source.next());
+      source.fill(tensor.as<float>());
     } else {
       for (std::int64_t i = 0; i < count; ++i) tensor.set_real(i, source.next());
     }

@@ -166,9 +166,10 @@ Program load_filter_program() {
   allow_abort(rules);
   allow_threads(rules);  // how many is the limit of processes' to say
   rules.add(SCMP_ACT_ALLOW,
-            {"mmap",  "mprotect",  "openat",  "read",         "pread64",      "close",      "fstat",       "newfstatat",
-             "lseek", "readlink",  "access",  "readlinkat",   "faccessat",    "faccessat2", "futex",       "exit_group",
-             "dup",   "prlimit64", "sysinfo", "rt_sigreturn", "rt_sigaction", "write",      "sigaltstack", "seccomp"});
+            {"mmap",       "mprotect",    "openat",   "read",           "pread64",    "close",        "fstat",
+             "newfstatat", "lseek",       "readlink", "access",         "readlinkat", "faccessat",    "faccessat2",
+             "futex",      "exit_group",  "dup",      "prlimit64",      "sysinfo",    "rt_sigreturn", "rt_sigaction",
+             "write",      "sigaltstack", "seccomp",  "restart_syscall"});
   rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl"});
   return rules.compiled();
 }
@@ -186,13 +187,17 @@ Program kernel_filter(bool threads) {
               SCMP_A3(SCMP_CMP_MASKED_EQ, kKind, MAP_SHARED), SCMP_A4(SCMP_CMP_EQ, static_cast<scmp_datum_t>(shared)));
   }
   rules.add(SCMP_ACT_ALLOW, "mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-  rules.add(SCMP_ACT_ALLOW, {"futex", "exit_group", "rt_sigreturn"});
+  rules.add(SCMP_ACT_ALLOW, {"exit_group", "rt_sigreturn"});
   rules.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kCommandDescriptor));
   rules.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kAnswerDescriptor));
   // The language's last words before it aborts; the abort is what counts.
   rules.add(SCMP_ACT_ERRNO(EBADF), "write", SCMP_A0(SCMP_CMP_EQ, 2));
+  // One thread that sleeps must not wake up before it gets a command: it may wait, but not for a time.
+  if (!threads) rules.add(SCMP_ACT_ALLOW, "futex", SCMP_A3(SCMP_CMP_EQ, 0));
   if (threads) {
     allow_threads(rules);
+    // The judge stops and continues them; a wait for a time then goes on by restart_syscall.
+    rules.add(SCMP_ACT_ALLOW, {"futex", "restart_syscall"});
     // The C library's own two signals, which it sets up with the first thread.
     for (int own : {32, 33})
       rules.add(SCMP_ACT_ALLOW, "rt_sigaction", SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(own)));

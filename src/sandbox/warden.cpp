@@ -86,6 +86,11 @@ class Warden {
   }
 
   int serve() {
+    // Clients stop and continue children between measurements; nobody need wake up for that.
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    usual.sa_flags = SA_NOCLDSTOP;
+    ::sigaction(SIGCHLD, &usual, nullptr);
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);

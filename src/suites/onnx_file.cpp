@@ -566,6 +566,14 @@ Result<std::string> write_onnx(const ops::Graph& graph, std::span<const Tensor> 
     for (const auto& [name, value] : graph.nodes[i].call.attributes) {
       if (node.attributes.contains(name)) fill(*written.add_attribute(), name, value);
     }
+    // Some readers take a window's missing strides and pads for something else than the defaults.
+    if (node.attributes.contains("kernel_shape")) {
+      const std::size_t axes = graph.nodes[i].call.integers("kernel_shape").size();
+      if (!node.attributes.contains("strides")) fill(*written.add_attribute(), "strides", ops::Integers(axes, 1));
+      if (!node.attributes.contains("pads") && !node.attributes.contains("auto_pad")) {
+        fill(*written.add_attribute(), "pads", ops::Integers(2 * axes, 0));
+      }
+    }
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     declare(*target.add_output(), task.outputs[i].name, graph.output_type(i));

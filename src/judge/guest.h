@@ -1,0 +1,41 @@
+// A rival that is no kernel: a framework's own operator, run by a process of its own that is trusted to read the clock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "judge/arena.h"
+#include "judge/cell.h"
+#include "judge/instance.h"
+
+namespace kw::judge {
+
+class Guest {
+ public:
+  virtual ~Guest() = default;
+
+  virtual std::string name() const = 0;
+  // What runs here, for the record: "MNN 3.6.1, session".
+  virtual std::string version() const = 0;
+
+  // Makes itself ready for a task, in its best setting; a guest that is ready for it already does nothing.
+  virtual Outcome enter(const Instance& instance, int threads) = 0;
+  // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.
+  virtual const std::vector<Tensor>& weights() const = 0;
+  // What a call costs on a model with next to nothing in it.
+  virtual double overhead_ns() const = 0;
+
+  virtual Outcome arrange(const Layout& layout, const Instance& instance, const Arena& inputs, const Arena& outputs,
+                          Clock::time_point deadline) = 0;
+  // Calls [first, first + count): what each took is added to *time_ns.
+  virtual Outcome run(std::uint32_t first, std::uint32_t count, double* time_ns, Clock::time_point deadline) = 0;
+  // The outputs of a call of the last run.
+  virtual std::vector<Shape> shapes(std::size_t call) const = 0;
+  virtual void pin(int core) const = 0;
+};
+
+// What a guest left for a call. Words where its shapes are not possible.
+Result<std::vector<Tensor>> outputs_of(const Guest& guest, const Layout& layout, const Instance& instance,
+                                       const Arena& outputs, std::size_t call);
+
+}  // namespace kw::judge

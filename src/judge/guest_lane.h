@@ -1,0 +1,56 @@
+// A guest's part of a race: its own outputs, its times, and whether it is still in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/paired_ratio.h"
+#include "judge/guest.h"
+
+namespace kw::judge {
+
+struct GuestResult {
+  std::string name;
+  std::string version;
+  std::string dropped;      // why its time does not count; empty: it does
+  double time_ns = 0;       // of one call, as called: the median
+  double overhead_ns = 0;   // of that, what calling costs
+  Ratio ratio;              // the candidate against it, less its overhead
+  Ratio as_called;          // and with it
+  std::vector<Pair> pairs;  // as called
+};
+
+class GuestLane {
+ public:
+  static Result<GuestLane> open(Guest& guest, const Instance& instance, int threads);
+
+  bool in() const { return dropped_.empty(); }
+  void drop(std::string why);
+
+  void arrange(const Layout& layout, const Instance& instance, const Arena& inputs, int threads, int core);
+  // An untimed call on what lies in its buffers.
+  void warm_up(int call);
+  void poison(const Layout& layout, int calls, std::uint8_t value) const;
+  // The calls of a group; the mean time of one is kept where it went well.
+  void lap(int calls);
+  // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
+  Status check(const Layout& layout, const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
+  bool needs_check() const { return checked_ < 2; }
+
+  // One a round.
+  const std::vector<double>& laps_ns() const { return laps_ns_; }
+  // Against the candidate's laps: nothing where it is out or there are too few.
+  std::optional<Ratio> ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const;
+  GuestResult result(std::vector<Pair> pairs, std::uint64_t seed) const;
+
+ private:
+  GuestLane(Guest& guest, Arena outputs) : guest_(&guest), outputs_(std::make_unique<Arena>(std::move(outputs))) {}
+
+  Guest* guest_;
+  std::unique_ptr<Arena> outputs_;
+  std::vector<double> laps_ns_;
+  std::string dropped_;
+  int checked_ = 0;
+};
+
+}  // namespace kw::judge
