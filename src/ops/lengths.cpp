@@ -1,6 +1,7 @@
 #include "ops/lengths.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/random.h"
@@ -9,14 +10,21 @@
 namespace kw::ops {
 namespace {
 
-// The elements of all tensors that a caller would have to hold, or -1 where the operators forbid the lengths.
-std::int64_t elements_with(const Task& task, const Lengths& lengths) {
+struct Size {
+  std::int64_t elements = 0;  // of all tensors that a caller would have to hold
+  double flops = 0;
+
+  bool fits(const Size& most) const { return elements <= most.elements && flops <= most.flops; }
+};
+
+// None where the operators forbid the lengths.
+std::optional<Size> size_with(const Task& task, const Lengths& lengths) {
   const auto graph = resolve(task, lengths);
-  if (!graph.ok()) return -1;
-  std::int64_t total = 0;
-  for (const GraphInput& input : graph->inputs) total += input.type.shape.count();
-  for (std::size_t i = 0; i < graph->outputs.size(); ++i) total += graph->output_type(i).shape.count();
-  return total;
+  if (!graph.ok()) return std::nullopt;
+  Size size{.flops = cost_of(*graph).flops};
+  for (const GraphInput& input : graph->inputs) size.elements += input.type.shape.count();
+  for (std::size_t i = 0; i < graph->outputs.size(); ++i) size.elements += graph->output_type(i).shape.count();
+  return size;
 }
 
 bool has_empty_output(const Task& task, const Lengths& lengths) {
@@ -51,39 +59,39 @@ std::int64_t other_length(std::int64_t own, Random& random) {
 
 std::vector<Lengths> hidden_lengths(const Task& task, std::uint64_t seed, std::size_t count) {
   constexpr int kTries = 60;  // for each that is wanted
-  constexpr std::int64_t kMostElements = 1 << 20;
+  constexpr Size kMost{.elements = 1 << 20, .flops = 2e7};
   std::vector<Lengths> result;
   if (task.lengths.empty()) return result;
   Random random(seed);
-  const std::int64_t most = std::max(elements_with(task, task.lengths) * 3 / 2, kMostElements);
+  const Size own = size_with(task, task.lengths).value_or(kMost);
+  const Size most{.elements = std::max(own.elements * 3 / 2, kMost.elements),
+                  .flops = std::max(own.flops * 3 / 2, kMost.flops)};
   std::set<Lengths> seen{task.lengths};
   for (int attempt = 0; attempt < kTries * static_cast<int>(count) && result.size() < count; ++attempt) {
     Lengths lengths = task.lengths;
-    // Every third is tiny: there 1, 2 and 3 meet each other. Of the rest few lengths are changed, or all; an empty one
-    // now and then.
+    // Every third is tiny: there 1, 2 and 3 meet each other. Of the rest few lengths are changed, or all.
     const bool tiny = attempt % 3 == 2;
     if (attempt % 6 == 4) {  // one length far beyond what the task shows, as far as there is room; each in its turn
       auto some = lengths.begin();
       std::advance(some, (attempt / 6 + static_cast<std::int64_t>(seed % lengths.size())) % std::ssize(lengths));
-      const std::int64_t own = some->second;
+      const std::int64_t length = some->second;
       for (std::int64_t times : {128, 64, 32, 16, 4, 1}) {
-        some->second = own * times + random.integer(1, 1 + own / 4);
-        const std::int64_t elements = elements_with(task, lengths);
-        if (elements >= 0 && elements <= most) break;
+        some->second = length * times + random.integer(1, 1 + length / 4);
+        if (const auto size = size_with(task, lengths); size && size->fits(most)) break;
       }
     }
     const double share = tiny ? 1.0 : random.pick({0.3, 0.6, 1.0});
     for (auto& [name, value] : lengths) {
       if (attempt % 6 != 4 && random.chance(share)) value = tiny ? random.integer(1, 3) : other_length(value, random);
     }
-    if (random.chance(0.05)) {
-      auto some = lengths.begin();
-      std::advance(some, random.integer(0, static_cast<std::int64_t>(lengths.size()) - 1));
-      some->second = 0;
-    }
     if (!seen.insert(lengths).second) continue;
-    const std::int64_t elements = elements_with(task, lengths);
-    if (elements >= 0 && elements <= most) result.push_back(std::move(lengths));
+    if (const auto size = size_with(task, lengths); size && size->fits(most)) result.push_back(std::move(lengths));
+  }
+  // Each length empty once, among small ones: they cost nothing, and who divides by a length shows.
+  for (const auto& [empty, ignored] : task.lengths) {
+    Lengths lengths = task.lengths;
+    for (auto& [name, value] : lengths) value = name == empty ? 0 : random.integer(1, 3);
+    if (seen.insert(lengths).second && size_with(task, lengths)) result.push_back(std::move(lengths));
   }
   return result;
 }
