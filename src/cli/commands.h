@@ -14,7 +14,7 @@
 namespace kw::cli {
 
 // What completion offers for a value.
-enum class Completes { nothing, task, suite, category, file };
+enum class Completes { nothing, task, suite, category, file, run };
 
 struct Option {
   std::string name;        // "--json", or "TASK" for a word at its place

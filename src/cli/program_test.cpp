@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/files.h"
 #include "base/scratch.h"
 #include "cli/complete.h"
 
@@ -44,10 +45,24 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
   // What doctor measures is kept in a folder of the test's own.
   const ScratchFolder folder;
   const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
+  const ScratchVariable store("KW_STORE", "");
   // The kernel that examples speak of.
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   ASSERT_EQ(run({"init", "Relu", "--out", "relu.cpp"}).code, kYes);
+  // The runs that examples speak of: r1 is done, r2 is the same with its verdict taken away.
+  ASSERT_TRUE(write_file("batch.jsonl", R"({"task": "Relu", "file": "relu.cpp"})").ok());
+  ASSERT_EQ(run({"eval", "--batch", "batch.jsonl", "--untimed"}).code, kYes);
+  std::string lines = run({"export", "r1"}).out;
+  const auto replace = [&](const std::string& begin, const std::string& end, const std::string& by) {
+    const std::size_t at = lines.find(begin) + begin.size();
+    lines.replace(at, lines.find(end, at) - at, by);
+  };
+  replace("\"origin\":\"", "\"", "another");
+  replace("\"problem\":null,\"verdict\":", "}\n{\"kind\":\"end\"", "null");
+  ASSERT_TRUE(write_file("r2.jsonl", lines).ok());
+  const Answer imported = run({"import", "r2.jsonl"});
+  ASSERT_EQ(imported.code, kYes) << imported.err;
   for (const Command& command : all_commands()) {
     EXPECT_GE(command.examples.size(), 2u) << command.name;
     for (const std::string& example : command.examples) {

@@ -27,8 +27,10 @@ class Guest {
 
   virtual Outcome arrange(const Layout& layout, const Instance& instance, const Arena& inputs, const Arena& outputs,
                           Clock::time_point deadline) = 0;
-  // Calls [first, first + count): what each took is added to *time_ns.
-  virtual Outcome run(std::uint32_t first, std::uint32_t count, double* time_ns, Clock::time_point deadline) = 0;
+  // Calls [first, first + count), with an untimed one of the call `warm` right before them; what they took is added to
+  // *time_ns.
+  virtual Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                      Clock::time_point deadline) = 0;
   // The outputs of a call of the last run.
   virtual std::vector<Shape> shapes(std::size_t call) const = 0;
   virtual void pin(int core) const = 0;

@@ -58,13 +58,6 @@ void GuestLane::arrange(const Layout& layout, const Instance& instance, const Ar
   }
 }
 
-void GuestLane::warm_up(int call) {
-  double ignored_ns = 0;
-  if (const Outcome outcome = guest_->run(static_cast<std::uint32_t>(call), 1, &ignored_ns, Clock::now() + kMostTime)) {
-    drop(outcome->text);
-  }
-}
-
 void GuestLane::poison(const Layout& layout, int calls, std::uint8_t value) const {
   for (int call = 0; call < calls; ++call) {
     for (const Buffer& buffer : layout.calls[static_cast<std::size_t>(call)].outputs) {
@@ -75,7 +68,8 @@ void GuestLane::poison(const Layout& layout, int calls, std::uint8_t value) cons
 
 void GuestLane::lap(int calls) {
   double time_ns = 0;
-  const Outcome outcome = guest_->run(0, static_cast<std::uint32_t>(calls), &time_ns, Clock::now() + kMostTime);
+  const auto count = static_cast<std::uint32_t>(calls);
+  const Outcome outcome = guest_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
   if (outcome) return drop(outcome->text);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
 }

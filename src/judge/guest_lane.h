@@ -28,10 +28,8 @@ class GuestLane {
   void drop(std::string why);
 
   void arrange(const Layout& layout, const Instance& instance, const Arena& inputs, int threads, int core);
-  // An untimed call on what lies in its buffers.
-  void warm_up(int call);
   void poison(const Layout& layout, int calls, std::uint8_t value) const;
-  // The calls of a group; the mean time of one is kept where it went well.
+  // The calls of a group, after an extra one that warms up; the mean time of one is kept where it went well.
   void lap(int calls);
   // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
   Status check(const Layout& layout, const Instance& instance, std::size_t call, std::vector<Tensor> inputs);

@@ -369,8 +369,6 @@ class Race {
 
   void run_guest(GuestLane& guest, const std::vector<std::vector<Tensor>>& fresh, std::uint8_t poison_value) {
     if (!guest.in()) return;
-    if (shortest_ns_ < kWarmUpBelowNs) guest.warm_up(group_);
-    if (!guest.in()) return;
     move_to(turn_->kernel_core());
     feed(fresh);
     guest.poison(layout_, group_, poison_value);

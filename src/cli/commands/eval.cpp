@@ -1,15 +1,20 @@
 // kw eval: judges a kernel.
 #include <fmt/ostream.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <sstream>
 
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "cli/guests.h"
+#include "cli/recorded_run.h"
+#include "cli/store_folder.h"
 #include "judge/batch.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
@@ -76,8 +81,15 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
                verdict.roof_fraction ? fmt::format(", {} of the roof's speed", percent(*verdict.roof_fraction)) : "");
   }
   for (const Speedup& one : verdict.speedups) {
-    fmt::print(out, "  against {:<8} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median,
+    fmt::print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median,
                one.low, one.high, one.pairs, one.claimed ? "" : "  no difference is claimed");
+    if (!one.called) continue;
+    fmt::print(out, "          {:<12} {:.3f} as called; of its {}, calling takes {}{}\n", one.called->version,
+               one.called->median, time_text(one.called->time_ns), time_text(one.called->overhead_ns),
+               one.called->overhead_decides() ? ": that decides" : "");
+  }
+  for (const LeftOut& one : verdict.left_out) {
+    fmt::print(out, "  {} {} does not count: {}\n", one.rival, one.version, harmless(one.why));
   }
   if (verdict.noise) {
     fmt::print(out, "  noise          two copies of one kernel differ by up to {} here\n", percent(*verdict.noise));
@@ -106,17 +118,33 @@ Result<judge::Case> rules_of(const Arguments& arguments) {
   return rules;
 }
 
+// A single verdict goes into a record that is there already, or that was asked for.
+bool is_recorded(const Arguments& arguments) {
+  if (arguments.has("--no-store")) return false;
+  return arguments.has("--store") || store::Store::is_in(store_folder(arguments));
+}
+
 Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream& out) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   one.task = &task;
   KW_TRY(one.source, read_source(arguments.text("FILE")));
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  if (one.timed) {
+    KW_TRY(one.guests, guests.of(task, one.threads));
+  }
   const std::string key = judge::key_of(one);
   std::optional<Verdict> verdict;
   if (!arguments.has("--fresh")) verdict = judge::kept_verdict(key);
   if (!verdict) {
+    const auto begin = std::chrono::steady_clock::now();
     KW_TRY(judge::Judge judge, judge::Judge::open());
     KW_TRY(verdict, judge.judge(one));
+    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (is_recorded(arguments)) {
+      KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+      KW_CHECK(record_one(store, one, *verdict, spent_s, judge.tier().name()));
+    }
     judge::keep_verdict(key, *verdict);
   }
   if (arguments.has("--json")) {
@@ -128,18 +156,17 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
 }
 
 // A line of a batch: {"task": "Relu", "file": "relu.cpp"}, or "source" with the text in place of a file; "set":
-// {"TILE": 8} and "id", which comes back with the verdict, may be there.
+// {"TILE": 8}, "id", which comes back with the verdict, "author" and "notes" may be there.
 struct Line {
-  std::size_t number = 0;
-  Json id;
+  std::int64_t number = 0;
+  std::string id = "null";  // JSON
+  std::string author;
+  std::string notes;
   std::string problem;  // why it cannot be judged
+  std::optional<judge::Case> wanted;
 };
 
-Result<judge::Case> parse_line(const std::string& text, judge::Case rules, std::map<std::string, Task>& tasks,
-                               Json& id) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return fail("not a JSON object");
-  if (json.contains("id")) id = json["id"];
+Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks) {
   const auto text_at = [&](const char* key) -> std::string {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
   };
@@ -162,60 +189,123 @@ Result<judge::Case> parse_line(const std::string& text, judge::Case rules, std::
       rules.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
     }
   }
+  // What was set from outside is not the candidate's fault.
+  if (const auto tunables = read_tunables(rules.source.text); tunables.ok() && !rules.settings.empty()) {
+    KW_TRY([[maybe_unused]] const Choice choice, choose(*tunables, rules.settings));
+  }
   return rules;
 }
 
-Result<int> judge_file(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
-  KW_TRY(const std::string text, read_file(arguments.text("--batch")));
-  std::map<std::string, Task> tasks;  // a map does not move what it holds
+Line parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks) {
+  Line line;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    line.problem = "not a JSON object";
+    return line;
+  }
+  if (json.contains("id")) line.id = json["id"].dump();
+  if (json.contains("author") && json["author"].is_string()) line.author = json["author"];
+  if (json.contains("notes") && json["notes"].is_string()) line.notes = json["notes"];
+  auto wanted = case_of(json, rules, tasks);
+  if (wanted.ok()) {
+    line.wanted = *std::move(wanted);
+  } else {
+    line.problem = wanted.error().message;
+  }
+  return line;
+}
+
+Result<std::vector<Line>> parse_batch(const std::string& file, const judge::Case& rules,
+                                      std::map<std::string, Task>& tasks) {
+  KW_TRY(const std::string text, read_file(file));
   std::vector<Line> lines;
-  std::vector<std::size_t> line_of;  // of each case
-  std::vector<judge::Case> cases;
-  bool broken = false, all = true;
-  const auto print = [&](const Line& line, const std::string& verdict) {
-    Json json = verdict.empty() ? Json::object() : Json::parse(verdict);
-    json["line"] = line.number;
-    if (!line.id.is_null()) json["id"] = line.id;
-    if (!line.problem.empty()) json["error"] = line.problem;
-    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
-  };
   std::istringstream stream(text);
-  std::size_t number = 0;
+  std::int64_t number = 0;
   for (std::string one; std::getline(stream, one);) {
     ++number;
     if (one.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Line& line = lines.emplace_back();
-    line.number = number;
-    auto parsed = parse_line(one, rules, tasks, line.id);
-    if (!parsed.ok()) {
-      line.problem = parsed.error().message;
-      print(line, "");
-      broken = true;
-      continue;
-    }
-    const auto kept = arguments.has("--fresh") ? std::nullopt : judge::kept_verdict(judge::key_of(*parsed));
-    if (kept) {
-      print(line, judge::verdict_as_json(*kept));
-      all = all && kept->accepted();
-      continue;
-    }
-    line_of.push_back(lines.size() - 1);
-    cases.push_back(*std::move(parsed));
+    lines.push_back(parse_line(one, rules, tasks));
+    lines.back().number = number;
   }
-  if (lines.empty()) return fail("{}: there is nothing to judge in it", arguments.text("--batch"));
+  if (lines.empty()) return fail("{}: there is nothing to judge in it", file);
+  return lines;
+}
+
+// "a, b" of the suites that the lines' tasks come from.
+std::string suites_of(const std::vector<Line>& lines) {
+  std::set<std::string> names;
+  for (const Line& line : lines) {
+    if (line.wanted && !line.wanted->task->suite.empty()) names.insert(line.wanted->task->suite);
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
+  std::map<std::string, Task> tasks;  // a map does not move what it holds
+  KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  auto store = store::Store::open(store_folder(arguments));
+  if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
+  std::vector<store::NewItem> items;
+  for (const Line& line : lines) {
+    if (!line.wanted) {
+      items.push_back({.position = line.number, .label = line.id, .problem = line.problem});
+      continue;
+    }
+    store::NewItem item = planned(line.number, *line.wanted, line.id);
+    item.candidate->author = line.author.empty() ? arguments.text("--author") : line.author;
+    item.candidate->notes = line.notes;
+    items.push_back(std::move(item));
+  }
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  store::NewRun run{.command = command_line(),
+                    .suite = suites_of(lines),
+                    .author = arguments.text("--author"),
+                    .rules = rules_as_json(rules, arguments.has("--fresh"), guests.names())};
+  for (const judge::Source& rival : rules.against) run.against.push_back({rival.name, rival.text});
+  KW_TRY(const std::int64_t id, store->begin_run(run, items));
+  fmt::print(stderr, "kw: this is run r{} of {}\n", id, store->folder().string());
+  for (const Line& line : lines) {
+    if (!line.problem.empty()) out << answer_line(line.number, line.id, "", line.problem) << "\n" << std::flush;
+  }
+  return work_on(*store, id, false, out);
+}
+
+Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
+  std::map<std::string, Task> tasks;  // a map does not move what it holds
+  KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  std::vector<const Line*> line_of;  // of each case
+  std::vector<judge::Case> cases;
+  bool broken = false, all = true;
+  const auto answer = [&](const Line& line, const Result<Verdict>& verdict) {
+    broken = broken || !verdict.ok();
+    all = all && verdict.ok() && verdict->accepted();
+    out << answer_line(line.number, line.id, verdict.ok() ? judge::verdict_as_json(*verdict) : "",
+                       verdict.ok() ? "" : verdict.error().message)
+        << "\n"
+        << std::flush;
+  };
+  for (const Line& line : lines) {
+    if (!line.wanted) {
+      answer(line, Error{line.problem});
+      continue;
+    }
+    judge::Case one = *line.wanted;
+    KW_TRY(one.guests, guests.of(*one.task, one.threads));
+    if (const auto kept = arguments.has("--fresh") ? std::nullopt : judge::kept_verdict(judge::key_of(one))) {
+      answer(line, *kept);
+    } else {
+      line_of.push_back(&line);
+      cases.push_back(std::move(one));
+    }
+  }
   if (!cases.empty()) {
     KW_TRY(judge::Judge judge, judge::Judge::open());
     judge::judge_batch(judge, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
-      Line& line = lines[line_of[index]];
-      if (!verdict.ok()) {
-        line.problem = verdict.error().message;
-        print(line, "");
-        broken = true;
-        return;
-      }
-      judge::keep_verdict(judge::key_of(cases[index]), *verdict);
-      all = all && verdict->accepted();
-      print(line, judge::verdict_as_json(*verdict));
+      if (verdict.ok()) judge::keep_verdict(judge::key_of(cases[index]), *verdict);
+      answer(*line_of[index], verdict);
     });
   }
   return broken ? kBroken : all ? kYes : kNo;
@@ -225,7 +315,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const judge::Case rules, rules_of(arguments));
   if (arguments.has("--batch")) {
     if (arguments.has("TASK")) return fail("--batch takes its tasks and files from its own file");
-    return judge_file(arguments, rules, out);
+    return arguments.has("--no-store") ? judge_file_unrecorded(arguments, rules, out)
+                                       : judge_file_as_run(arguments, rules, out);
   }
   if (!arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
   return judge_one(arguments, rules, out);
@@ -251,12 +342,14 @@ Command eval() {
           "tier, varies, kept.\n\n"
           "--batch judges every line of a file of JSON objects: task, and file or source (the text itself), and if "
           "need be set "
-          "(an object) and id. It prints one such object a line, in the order of completion, with line and id; a line "
-          "that "
-          "cannot be judged gives line, id and error.",
+          "(an object), id, author and notes. It prints one such object a line, in the order of completion, with line "
+          "and id; a line that cannot be judged gives line, id and error. A batch is a run of the record in .kw: what "
+          "is printed is on the disk, `kw resume` goes on after Ctrl-C, a crash or a full disk, and `kw runs` lists "
+          "it. A single verdict is recorded where there is a record already, or with --store.",
       .options =
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
            {.name = "FILE", .help = "the kernel's source, C++ or C (.c)", .completes = Completes::file},
+           Guests::option(),
            {.name = "--against",
             .value = "FILE",
             .help = "a rival besides the plain kernel",
@@ -273,6 +366,9 @@ Command eval() {
             .value = "FILE",
             .help = "judges many: a JSON object a line, see above",
             .completes = Completes::file},
+           {.name = "--author", .value = "NAME", .help = "who wrote the batch's kernels, for the record"},
+           store_option(),
+           {.name = "--no-store", .help = "judge without a record"},
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
            {.name = "--json", .help = "one JSON object instead of text"}},
       .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},

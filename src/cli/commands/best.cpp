@@ -1,0 +1,214 @@
+// kw best: the best kernel for a task that was ever measured on this machine.
+//
+// Times of different hours do not compare well: a machine's mood moves them by tens of percent. Each verdict has the
+// rival that it alternated with, so that kernels that met the same version of it are ranked by how much faster than the
+// rival they were. The winners over different versions have only their times to go by; that is done, and said.
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/machine.h"
+#include "cli/store_folder.h"
+#include "suites/catalog.h"
+#include "suites/task_snapshot.h"
+
+namespace kw::cli::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using store::Contender;
+
+struct Ranking {
+  Contender best;
+  std::size_t compared = 0;       // that met the same version of the rival, the best among them
+  std::size_t ties = 0;           // of those, others that cannot be told apart from it
+  std::size_t by_time_alone = 0;  // that met other versions, or other rivals
+  std::size_t other_terms = 0;    // not compared: cold caches with warm ones, one thread with four
+};
+
+// `group` met one version of a rival. The best comes first.
+void rank(std::vector<Contender>& group) {
+  const bool alone = group.front().rival.empty();
+  std::ranges::stable_sort(group, [&](const Contender& a, const Contender& b) {
+    return alone ? a.time_ns < b.time_ns : a.median > b.median;
+  });
+}
+
+// Under the terms of the newest one. `all` is not empty, the newest first.
+Ranking ranking_of(std::vector<Contender> all) {
+  Ranking ranking;
+  const std::string terms = all.front().terms;
+  std::map<std::pair<std::string, std::string>, std::vector<Contender>> groups;  // by rival and version
+  for (Contender& one : all) {
+    if (one.terms == terms) {
+      groups[{one.rival, one.version}].push_back(std::move(one));
+    } else {
+      ++ranking.other_terms;
+    }
+  }
+  const std::vector<Contender>* winners = nullptr;
+  for (auto& [rival, group] : groups) {
+    rank(group);
+    ranking.by_time_alone += group.size();
+    if (!winners || group.front().time_ns < winners->front().time_ns) winners = &group;
+  }
+  ranking.best = winners->front();
+  ranking.compared = winners->size();
+  ranking.by_time_alone -= winners->size();
+  for (const Contender& one : *winners) {
+    // A kernel that was measured twice is no tie with itself.
+    const bool other = one.source_hash != ranking.best.source_hash || one.settings != ranking.best.settings;
+    if (other && !one.rival.empty() && one.high >= ranking.best.low) ++ranking.ties;
+  }
+  return ranking;
+}
+
+// The snapshot that is meant: the task as it is now, if it was judged so; else the one judged last.
+Result<std::string> snapshot_meant(const store::Store& store, const std::string& wanted, std::string& name) {
+  name = wanted;
+  std::string now;
+  if (const auto task = suites::find_task(wanted); task.ok()) {
+    name = task->name;
+    now = store::hash_of(store::TaskSnapshot{task->name, task->suite, task->category, suites::snapshot_of(*task)});
+  }
+  KW_TRY(const auto snapshots, store.snapshots_of(name));
+  if (std::ranges::find(snapshots, now) != snapshots.end()) return now;
+  return snapshots.empty() ? std::string() : snapshots.front();
+}
+
+// The names of all tasks of the record: the nearest of them are offered.
+Result<std::vector<std::string>> recorded_tasks(const store::Store& store) {
+  std::vector<std::string> names;
+  KW_TRY(store::Statement rows, store.database().prepare("SELECT DISTINCT name FROM task"));
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return names;
+    names.push_back(rows.text(0));
+  }
+}
+
+Json json_of(const Contender& one) {
+  Json json = {{"run", fmt::format("r{}", one.run)},
+               {"at", one.at},
+               {"file", one.file},
+               {"author", one.author},
+               {"settings", Json::parse(one.settings, nullptr, false)},
+               {"source", one.source_hash},
+               {"time_ns", one.time_ns},
+               {"terms", one.terms},
+               {"roof_fraction", one.roof_fraction ? Json(*one.roof_fraction) : Json(nullptr)},
+               {"rival", nullptr}};
+  if (!one.rival.empty()) {
+    json["rival"] = {
+        {"name", one.rival}, {"version", one.version}, {"median", one.median}, {"low", one.low}, {"high", one.high}};
+  }
+  return json;
+}
+
+void print(const std::string& name, const Ranking& ranking, const store::Store::Elsewhere& elsewhere,
+           std::ostream& out) {
+  const Contender& best = ranking.best;
+  fmt::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
+  fmt::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
+             best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
+  if (!best.rival.empty()) {
+    fmt::print(out, "  speed     {:.3f} times as fast as {}  [{:.3f}, {:.3f}]\n  {:<9} {}\n", best.median, best.rival,
+               best.low, best.high, best.rival, best.version);
+  }
+  if (best.settings != "{}") fmt::print(out, "  settings  {}\n", best.settings);
+  if (!best.author.empty()) fmt::print(out, "  author    {}\n", best.author);
+  fmt::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16), name);
+  fmt::print(out, "  the best of {} timed against {}\n", ranking.compared,
+             best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
+  if (ranking.ties > 0) fmt::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
+  if (ranking.by_time_alone > 0) {
+    fmt::print(out, "  {} more met another rival or version: compared by time alone, not side by side\n",
+               ranking.by_time_alone);
+  }
+  if (ranking.other_terms > 0) fmt::print(out, "  {} not compared: timed under other terms\n", ranking.other_terms);
+  if (elsewhere.other_machines > 0) fmt::print(out, "  {} not compared: other machines\n", elsewhere.other_machines);
+  if (elsewhere.other_snapshots > 0) {
+    fmt::print(out, "  {} not compared: the task was another one then\n", elsewhere.other_snapshots);
+  }
+  if (elsewhere.untimed > 0) fmt::print(out, "  {} were never timed\n", elsewhere.untimed);
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const auto store, look_into_store(arguments, out, "null"));
+  if (!store) return kNo;
+  std::string name;
+  KW_TRY(const std::string snapshot, snapshot_meant(*store, arguments.text("TASK"), name));
+  if (snapshot.empty()) {
+    KW_TRY(const std::vector<std::string> names, recorded_tasks(*store));
+    return fail("no kernel for '{}' was recorded in {}{}", name, store->folder().string(), nearest_hint(name, names));
+  }
+  const std::string machine = machine_identity();
+  KW_TRY(auto contenders, store->contenders(snapshot, machine));
+  KW_TRY(const auto elsewhere, store->elsewhere(name, snapshot, machine));
+  if (contenders.empty()) {
+    if (arguments.has("--source")) return fail("no kernel for {} was accepted and timed on this machine", name);
+    if (arguments.has("--json")) {
+      out << "null\n";
+    } else {
+      fmt::print(out,
+                 "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
+                 "another one, {} never timed)\n",
+                 name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
+    }
+    return kNo;
+  }
+  const Ranking ranking = ranking_of(std::move(contenders));
+  const Contender& best = ranking.best;
+  if (arguments.has("--source")) {
+    KW_TRY(const std::string source, store->source(best.source_hash));
+    out << source;
+    return kYes;
+  }
+  if (arguments.has("--json")) {
+    Json json = json_of(best);
+    json["task"] = name;
+    json["compared"] = ranking.compared;
+    json["ties"] = ranking.ties;
+    json["by_time_alone"] = ranking.by_time_alone;
+    json["not_compared"] = {{"other_terms", ranking.other_terms},
+                            {"other_machines", elsewhere.other_machines},
+                            {"other_snapshots", elsewhere.other_snapshots},
+                            {"untimed", elsewhere.untimed}};
+    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    print(name, ranking, elsewhere, out);
+  }
+  return kYes;
+}
+
+}  // namespace
+
+Command best() {
+  return {
+      .name = "best",
+      .summary = "shows the best kernel for a task that was measured on this machine",
+      .description =
+          "The accepted kernel of the record with the largest speed-up against the rival that it alternated with, "
+          "among those that met the same version of that rival: times of different hours do not compare well. "
+          "Winners over different rivals or versions are compared by time alone, and how many there are is said. "
+          "Only kernels of this machine, of the task as it is now (or, if it was never judged so, as it was judged "
+          "last) and under the terms of the newest measurement count; how many others there are is said too. Ties "
+          "are kernels whose interval reaches into the best one's.\n\n"
+          "--json prints one object: run, at, file, author, settings, source (its hash), time_ns, terms, "
+          "roof_fraction, rival (null, or {name, version, median, low, high}), task, compared, ties, by_time_alone, "
+          "not_compared {other_terms, other_machines, other_snapshots, untimed}; null where there is none.",
+      .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
+                  {.name = "--source", .help = "print the kernel's source and nothing else"},
+                  store_option(),
+                  {.name = "--json", .help = "one JSON object instead of text"}},
+      .examples = {"kw best Relu", "kw best Relu --json"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands

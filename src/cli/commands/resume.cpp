@@ -1,0 +1,67 @@
+// kw resume: goes on with a run that was stopped.
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/recorded_run.h"
+#include "cli/store_folder.h"
+#include "store/run_lock.h"
+
+namespace kw::cli::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const auto store, look_into_store(arguments, out));
+  if (!store) return kNo;
+  KW_TRY(const auto runs, store->runs());
+  Json list = Json::array();
+  for (const store::RunSummary& run : runs) {
+    if (run.is_done()) continue;
+    const auto owner = store::RunLock::owner(store->folder(), run.id);
+    list.push_back(
+        {{"run", run.name()}, {"left", run.planned - run.done}, {"total", run.planned}, {"at_work", bool(owner)}});
+    if (!arguments.has("--json")) {
+      fmt::print(out, "{:<6} {} of {} left{}\n", run.name(), run.planned - run.done, run.planned,
+                 owner ? fmt::format(", being worked on by process {}", *owner) : "");
+    }
+  }
+  if (arguments.has("--json")) {
+    out << list.dump() << "\n";
+  } else if (list.empty()) {
+    out << "every run is done\n";
+  }
+  return list.empty() ? kNo : kYes;
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  if (!arguments.has("RUN")) return list_unfinished(arguments, out);
+  KW_TRY(store::Store store, store::Store::open_existing(store_folder(arguments)));
+  KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
+  if (run.is_done()) {
+    fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
+  }
+  return work_on(store, run.id, true, out);
+}
+
+}  // namespace
+
+Command resume() {
+  return {.name = "resume",
+          .summary = "goes on with a run that was stopped or killed",
+          .description =
+              "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "
+              "rules are those of the record, whatever was edited meanwhile. Prints a line for each verdict, as `kw "
+              "eval --batch` does; the exit code is about the whole run. Without a run it lists those that are not "
+              "done; --json then prints [{run, left, total, at_work}].",
+          .options = {{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
+                      store_option(),
+                      {.name = "--json", .help = "the list as JSON"}},
+          .examples = {"kw resume", "kw resume r2"},
+          .run = run};
+}
+
+}  // namespace kw::cli::commands

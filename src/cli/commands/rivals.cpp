@@ -1,0 +1,167 @@
+// kw rivals: the frameworks that a kernel can be compared with.
+#include "rivals/catalog.h"
+
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "rivals/check.h"
+#include "suites/catalog.h"
+
+namespace kw::cli::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using rivals::Checked;
+using rivals::RivalFile;
+using rivals::Trial;
+
+constexpr char kSuite[] = "mobilekernelbench";
+
+Result<int> list(const Arguments& arguments, const std::string& suite, std::ostream& out) {
+  KW_TRY(const std::vector<RivalFile> all, rivals::all_rivals());
+  KW_TRY(const suites::Suite tasks, suites::find_suite(suite));
+  Json json = {{"suite", suite}, {"tasks", tasks.tasks.size()}, {"rivals", Json::array()}};
+  if (!arguments.has("--json")) {
+    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", "rival", "version", "installed", "overhead",
+               "right in " + suite);
+  }
+  for (const RivalFile& rival : all) {
+    const bool installed = rival.installed();
+    const auto checked = installed ? rivals::kept_check(rival, suite) : std::nullopt;
+    const int right = checked ? checked->count(Trial::State::right) : 0;
+    if (arguments.has("--json")) {
+      json["rivals"].push_back({{"name", rival.name},
+                                {"about", rival.about},
+                                {"version", rival.version()},
+                                {"installed", installed},
+                                {"overhead_ns", checked ? Json(checked->overhead_ns) : Json(nullptr)},
+                                {"checked", checked ? Json(checked->tasks.size()) : Json(nullptr)},
+                                {"right", checked ? Json(right) : Json(nullptr)}});
+      continue;
+    }
+    const std::string found = checked     ? fmt::format("{} of {}{}", right, tasks.tasks.size(),
+                                                    checked->tasks.size() < tasks.tasks.size()
+                                                            ? fmt::format(" ({} checked)", checked->tasks.size())
+                                                            : "")
+                              : installed ? fmt::format("not known yet: kw rivals check {}", rival.name)
+                                          : fmt::format("kw rivals install {}", rival.name);
+    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(), installed ? "yes" : "no",
+               checked ? time_text(checked->overhead_ns) : "-", found);
+  }
+  if (arguments.has("--json")) out << json.dump() << "\n";
+  return kYes;
+}
+
+Result<int> install(const Arguments& arguments, std::ostream& out) {
+  if (!arguments.has("NAME")) return fail("say which: kw rivals install mnn");
+  KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+  if (rival.installed() && !arguments.has("--fresh")) {
+    fmt::print(out, "{} {} is installed; --fresh installs it anew\n", rival.name, rival.version());
+    return kYes;
+  }
+  if (arguments.has("--fresh")) KW_CHECK(rivals::remove(rival));
+  fmt::print(out, "installing {} {} into an environment of its own\n", rival.name, rival.version());
+  out << std::flush;
+  KW_CHECK(rivals::install(rival));
+  fmt::print(out, "{} is ready; kw rivals check {} tells which tasks it runs right\n", rival.name, rival.name);
+  return kYes;
+}
+
+Result<int> remove(const Arguments& arguments, std::ostream& out) {
+  if (!arguments.has("NAME")) return fail("say which: kw rivals remove mnn");
+  KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+  KW_CHECK(rivals::remove(rival));
+  fmt::print(out, "{} is removed, with all that was kept for it\n", rival.name);
+  return kYes;
+}
+
+Result<int> check(const Arguments& arguments, const std::string& suite, std::ostream& out) {
+  std::vector<RivalFile> wanted;
+  if (arguments.has("NAME")) {
+    KW_TRY(RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+    if (!rival.installed()) return fail("{} is not installed: kw rivals install {}", rival.name, rival.name);
+    wanted.push_back(std::move(rival));
+  } else {
+    KW_TRY(wanted, rivals::all_rivals());
+    std::erase_if(wanted, [](const RivalFile& rival) { return !rival.installed(); });
+    if (wanted.empty()) return fail("no rival is installed; kw rivals lists them, kw rivals install mnn installs one");
+  }
+  KW_TRY(const suites::Suite found, suites::find_suite(suite));
+  std::vector<Task> tasks = found.tasks;
+  if (arguments.has("--task")) {
+    const std::vector<std::string> names = arguments.texts("--task");
+    std::erase_if(tasks, [&](const Task& task) { return std::ranges::find(names, task.name) == names.end(); });
+    if (tasks.empty()) return fail("{} has none of these tasks", suite);
+  }
+  Json json = Json::object();
+  for (const RivalFile& rival : wanted) {
+    const bool prints = !arguments.has("--json");
+    const auto checked = rivals::check(rival, suite, tasks, [&](const Task& task, const Trial& trial) {
+      if (!prints) {
+        json[rival.name]["tasks"][task.name] = Json::parse(rivals::trial_as_json(trial));
+      } else if (!trial.right()) {
+        fmt::print(out, "{:<13} {:<34} {}: {}\n", rival.name, task.name, name_of(trial.state), trial.why);
+        out << std::flush;
+      }
+    });
+    if (!checked.ok()) return checked.error();
+    int right = 0, wrong = 0;
+    for (const Task& task : tasks) {
+      right += checked->tasks.at(task.name).right();
+      wrong += checked->tasks.at(task.name).state == Trial::State::wrong;
+    }
+    const auto others = static_cast<int>(tasks.size()) - right - wrong;
+    if (prints) {
+      fmt::print(out, "{} {}: {} of {} right, {} wrong, {} not supported or failed; a call costs {}\n", rival.name,
+                 rival.version(), right, tasks.size(), wrong, others, time_text(checked->overhead_ns));
+    } else {
+      json[rival.name]["version"] = rival.version();
+      json[rival.name]["right"] = right;
+      json[rival.name]["overhead_ns"] = checked->overhead_ns;
+    }
+  }
+  if (arguments.has("--json")) out << json.dump() << "\n";
+  return kYes;
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  const std::string action = arguments.text("ACTION");
+  const std::string suite = arguments.has("--suite") ? arguments.text("--suite") : kSuite;
+  if (action.empty() || action == "list") return list(arguments, suite, out);
+  if (action == "install") return install(arguments, out);
+  if (action == "remove") return remove(arguments, out);
+  if (action == "check") return check(arguments, suite, out);
+  return fail("kw rivals cannot '{}'{}", action, nearest_hint(action, {"list", "install", "check", "remove"}));
+}
+
+}  // namespace
+
+Command rivals() {
+  return {
+      .name = "rivals",
+      .summary = "lists, installs and checks the frameworks that kernels are compared with",
+      .description =
+          "A rival is a framework's native operator, run on the same inputs and the same core as a kernel. kw rivals "
+          "lists them: which are installed, what a call costs beyond the operator, and how many tasks each runs "
+          "right. kw rivals install NAME makes a Python environment of its own for one, in the cache. kw rivals "
+          "check [NAME] runs every task of a suite, holds the outputs against our reference and keeps what it "
+          "found: right, wrong or not supported, each with the reason. kw rivals remove NAME takes it away.",
+      .options = {{.name = "ACTION", .help = "list, install, check or remove; none: list"},
+                  {.name = "NAME", .help = "which rival"},
+                  {.name = "--suite",
+                   .value = "SUITE",
+                   .help = "of which tasks; mobilekernelbench unless said",
+                   .completes = Completes::suite},
+                  {.name = "--task", .value = "TASK", .help = "check only these", .repeated = true},
+                  {.name = "--fresh", .help = "install anew what is installed"},
+                  {.name = "--json", .help = "one object"}},
+      .examples = {"kw rivals", "kw rivals --json"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands

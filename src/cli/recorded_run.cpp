@@ -1,0 +1,436 @@
+#include "cli/recorded_run.h"
+
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/guests.h"
+#include "cli/interruption.h"
+#include "cli/machine.h"
+#include "judge/batch.h"
+#include "judge/kept_verdicts.h"
+#include "judge/verdict_json.h"
+#include "ops/graph.h"
+#include "plain/plain.h"
+#include "store/packed.h"
+#include "store/run_lock.h"
+#include "store/sha256.h"
+#include "suites/task_snapshot.h"
+
+namespace kw::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+// So many cases a core are handed to the judge at a time: after them a full disk ends the work.
+constexpr std::size_t kSlicePerCore = 16;
+// What the judge fails on twice is left open. A candidate whose process or compiler was killed three times is rejected
+// for it: neither can do that to itself, so that the first times somebody else may have.
+constexpr int kMostFailures = 2;
+constexpr int kMostKills = 3;
+// A sandbox that was killed takes all with it that it holds; a new judge tries those again. So many in a row may come
+// to nothing.
+constexpr int kMostFruitlessJudges = kMostKills;
+// How the judge words it.
+constexpr const char* kSignsOfAKill[] = {"signal 9", "Killed signal", "needed more memory", "was lost"};
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+// Names come from file systems and may be no UTF-8; the record is.
+std::string as_utf8(const std::string& text) { return Json::parse(dumped(text)).get<std::string>(); }
+
+Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals) {
+  const Json json = Json::parse(text, nullptr, false);
+  try {
+    judge::Case rules;
+    rules.threads = json.at("threads");
+    rules.cold = json.at("cold");
+    rules.budget_s = json.at("budget_s");
+    if (!json.at("pairs").is_null()) rules.pairs = json.at("pairs").get<int>();
+    rules.timed = json.at("timed");
+    fresh = json.at("fresh");
+    rivals = json.value("rivals", "none");
+    return rules;
+  } catch (const Json::exception& error) {
+    return fail("the record of the run's rules is damaged: {}", error.what());
+  }
+}
+
+Result<Settings> settings_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return fail("the record of a candidate's settings is damaged");
+  Settings settings;
+  for (const auto& [name, value] : json.items()) {
+    settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return settings;
+}
+
+Json json_of(const Settings& settings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : settings) json[name] = value;
+  return json;
+}
+
+std::string names_of(const std::vector<judge::Guest*>& guests) {
+  std::string names;
+  for (const judge::Guest* guest : guests) names += (names.empty() ? "" : ",") + guest->name();
+  return names.empty() ? "none" : names;
+}
+
+bool may_be_somebody_elses_doing(const Verdict& verdict) {
+  return !verdict.accepted() && std::ranges::any_of(kSignsOfAKill, [&](const char* sign) {
+    return verdict.reason.find(sign) != std::string::npos;
+  });
+}
+
+std::string terms_of(const judge::Case& one) {
+  return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");
+}
+
+store::TaskSnapshot snapshot(const Task& task) {
+  return {as_utf8(task.name), as_utf8(task.suite), as_utf8(task.category), suites::snapshot_of(task)};
+}
+
+// Which version of each rival a case is timed against. The plain kernel is another one when its text or the compiler's
+// version or flags are.
+class RivalVersions {
+ public:
+  explicit RivalVersions(const store::Machine& machine) : compilers_(Json::parse(machine.facts)["compilers"]) {}
+
+  std::map<std::string, std::string> of(const judge::Case& one) {
+    std::map<std::string, std::string> versions;
+    for (const judge::Source& rival : one.against) versions[rival.name] = "source " + short_hash(rival.text);
+    for (const judge::Guest* guest : one.guests) versions[guest->name()] = guest->version();
+    Settings level;
+    for (const char* name : {"compiler", "flags"}) {
+      if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
+    }
+    if (const auto choice = choose({}, level); choice.ok()) {
+      std::string text = fmt::format("{} {}", choice->compiler, compilers_.value(choice->compiler, "?"));
+      for (const std::string& flag : choice->flags) text += " " + flag;
+      versions["plain"] = text + ", source " + plain_hash(*one.task);
+    }
+    return versions;
+  }
+
+ private:
+  static std::string short_hash(const std::string& text) { return store::sha256(text).substr(0, 12); }
+
+  const std::string& plain_hash(const Task& task) {
+    std::string& hash = plain_[&task];
+    if (hash.empty()) {
+      const auto graph = ops::resolve(task);
+      const auto source = graph.ok() ? plain::plain_kernel(*graph) : graph.error();
+      hash = source.ok() ? short_hash(*source) : "none";
+    }
+    return hash;
+  }
+
+  const Json compilers_;
+  std::map<const Task*, std::string> plain_;
+};
+
+// The work on one run, by one program.
+class Worker {
+ public:
+  Worker(store::Store& store, const store::RunSummary& run, bool is_resumed, std::ostream& out)
+      : store_(store), run_(run), is_resumed_(is_resumed), out_(out) {}
+
+  Result<int> work() {
+    KW_TRY(const store::RunLock lock, store::RunLock::take(store_.folder(), run_.id));
+    KW_CHECK(prepare());
+    if (is_resumed_ && !items_.empty()) {
+      KW_CHECK(store_.note(run_.id, "resumed", fmt::format("{} of {} left", items_.size(), run_.planned)));
+    }
+    const Interruption interruption([this] { last_words(); });
+    const Status status = judge_all();
+    // The last words are being said, and they end the program.
+    while (Interruption::happened()) ::pause();
+    KW_CHECK(finish(status));
+    KW_TRY(const store::RunSummary now, store_.run(run_.id));
+    if (now.done < now.planned) {
+      fmt::print(stderr, "kw: {} of {} could not be judged; {} tries them again\n", now.planned - now.done, now.planned,
+                 how_to_resume());
+      return kBroken;
+    }
+    if (problems_before_ > 0) return kBroken;
+    return now.accepted == now.planned ? kYes : kNo;
+  }
+
+ private:
+  Status prepare() {
+    std::string rivals;
+    KW_TRY(rules_, rules_from_json(run_.about.rules, fresh_, rivals));
+    KW_TRY(guests_, Guests::chosen(rivals));
+    KW_TRY(const auto against, store_.against(run_.id));
+    for (const store::RivalSource& rival : against) rules_.against.push_back({rival.name, rival.text});
+    KW_TRY(items_, store_.open_items(run_.id));
+    for (const store::Item& item : items_) {
+      if (tasks_.contains(item.task_hash)) continue;
+      KW_TRY(Task task, suites::task_of_snapshot(item.what.task->text));
+      tasks_.emplace(item.task_hash, std::move(task));
+    }
+    KW_TRY(problems_before_, store_.database().number(
+                                 fmt::format("SELECT count(*) FROM item WHERE problem <> '' AND run = {}", run_.id)));
+    return {};
+  }
+
+  Result<judge::Case> case_of(const store::Item& item) const {
+    judge::Case one = rules_;
+    one.task = &tasks_.at(item.task_hash);
+    one.source = {item.what.candidate->file, item.what.candidate->source};
+    KW_TRY(one.settings, settings_from_json(item.what.candidate->settings));
+    KW_TRY(one.guests, guests_.of(*one.task, one.threads));
+    return one;
+  }
+
+  Status judge_all() {
+    std::vector<std::size_t> left(items_.size());
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+    tries_.assign(items_.size(), 0);
+    const std::size_t most = kSlicePerCore * std::max(1u, std::thread::hardware_concurrency());
+    for (int fruitless = 0; !left.empty() && fruitless < kMostFruitlessJudges;) {
+      KW_TRY(judge::Judge judge, judge::Judge::open());
+      KW_CHECK(know_machine(judge.tier().name()));
+      std::vector<std::size_t> again;
+      const std::size_t before = recorded_;
+      for (std::size_t begin = 0; begin < left.size(); begin += most) {
+        KW_CHECK(judge_slice(judge, std::span(left).subspan(begin, std::min(most, left.size() - begin)), again));
+      }
+      fruitless = recorded_ > before ? 0 : fruitless + 1;
+      left = std::move(again);
+    }
+    for (const std::size_t index : left)
+      KW_CHECK(note_problem(items_[index], "its sandbox was killed again and again"));
+    return {};
+  }
+
+  Status know_machine(const std::string& tier) {
+    if (machine_ != 0) return {};
+    const store::Machine machine = this_machine(tier);
+    KW_TRY(machine_, store_.add_machine(machine));
+    versions_ = std::make_unique<RivalVersions>(machine);
+    return {};
+  }
+
+  // Whether its warden still lives: where it is gone, nothing that it held says anything of a candidate.
+  static bool lives(judge::Judge& judge) { return judge.workshop().sandbox().run("tool", {}, {}, {}).ok(); }
+
+  // `again` gets those that shall be tried once more.
+  Status judge_slice(judge::Judge& judge, std::span<const std::size_t> indices, std::vector<std::size_t>& again) {
+    std::vector<judge::Case> cases;
+    std::vector<std::string> keys;
+    std::vector<std::size_t> item_of;
+    for (const std::size_t index : indices) {
+      KW_TRY(judge::Case one, case_of(items_[index]));
+      const std::string key = judge::key_of(one);
+      KW_TRY(const std::optional<Known> known, fresh_ ? std::optional<Known>() : known_verdict(key));
+      if (known) {
+        KW_CHECK(record(items_[index], one, key, known->verdict, known->versions));
+        continue;
+      }
+      cases.push_back(std::move(one));
+      keys.push_back(key);
+      item_of.push_back(index);
+    }
+    Status status;
+    judge::judge_batch(judge, cases, [&](std::size_t i, const Result<Verdict>& verdict) {
+      const std::size_t index = item_of[i];
+      if (!status.ok()) return;  // the record cannot be written: nobody is told of anything more
+      if (!verdict.ok() || may_be_somebody_elses_doing(*verdict)) {
+        if (!lives(judge) || ++tries_[index] < (verdict.ok() ? kMostKills : kMostFailures)) {
+          again.push_back(index);
+          return;
+        }
+      }
+      if (verdict.ok()) {
+        status = record(items_[index], cases[i], keys[i], *verdict, versions_->of(cases[i]));
+        if (status.ok()) judge::keep_verdict(keys[i], *verdict);
+      } else {
+        status = note_problem(items_[index], verdict.error().message);
+      }
+    });
+    return status;
+  }
+
+  // Judged before, with the times that it rests on and the rivals that it was timed against.
+  struct Known {
+    Verdict verdict;
+    std::map<std::string, std::string> versions;
+  };
+  Result<std::optional<Known>> known_verdict(const std::string& key) const {
+    KW_TRY(const auto earlier, store_.earlier(store::sha256(key)));
+    if (!earlier) {
+      // The cache keeps no times: what was never timed is whole without them.
+      const std::optional<Verdict> kept = judge::kept_verdict(key);
+      return kept && kept->speedups.empty() ? std::optional(Known{*kept, {}}) : std::nullopt;
+    }
+    Known known;
+    KW_TRY(known.verdict, judge::verdict_from_json(earlier->json));
+    known.verdict.kept = true;
+    for (const store::Recorded::Against& one : earlier->speedups) {
+      const auto found = std::ranges::find(known.verdict.speedups, one.rival, &Speedup::rival);
+      if (found == known.verdict.speedups.end()) continue;
+      KW_TRY(found->times, store::unpack_pairs(one.packed_times));
+      known.versions[one.rival] = one.version;
+    }
+    return std::optional(std::move(known));
+  }
+
+  Status record(const store::Item& item, const judge::Case& one, const std::string& key, const Verdict& verdict,
+                const std::map<std::string, std::string>& versions) {
+    const std::lock_guard guard(lock_);
+    if (Interruption::happened()) return {};
+    const auto now = Clock::now();
+    const std::string json = judge::verdict_as_json(verdict);
+    KW_CHECK(store_.record(item.id, verdict, json,
+                           {.machine = machine_,
+                            .spent_s = std::chrono::duration<double>(now - last_).count(),
+                            .terms = terms_of(one),
+                            .key = store::sha256(key),
+                            .versions = versions}));
+    last_ = now;
+    ++recorded_;
+    out_ << answer_line(item.what.position, item.what.label, json, "") << "\n" << std::flush;
+    return {};
+  }
+
+  // The item stays open: the machine failed, not the candidate.
+  Status note_problem(const store::Item& item, const std::string& message) {
+    const std::lock_guard guard(lock_);
+    if (Interruption::happened()) return {};
+    out_ << answer_line(item.what.position, item.what.label, "", message) << "\n" << std::flush;
+    return store_.note(run_.id, "problem", fmt::format("{}: {}", item.what.position, message));
+  }
+
+  Status finish(const Status& status) {
+    const std::lock_guard guard(lock_);
+    finished_ = true;
+    if (!status.ok()) {
+      // Where even that cannot be written, the run is open and nobody holds it: resumable all the same.
+      [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
+      return fail("{}; {} goes on", status.error().message, how_to_resume());
+    }
+    KW_TRY(const store::RunSummary now, store_.run(run_.id));
+    const bool done = now.done == now.planned;
+    if (now.state == "done" && done) return {};
+    return store_.set_state(run_.id, done ? "done" : "stopped", done ? "done" : "stopped");
+  }
+
+  void last_words() {
+    const std::lock_guard guard(lock_);
+    if (finished_) return;
+    [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
+    fmt::print(stderr, "\nkw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
+  }
+
+  std::string how_to_resume() const {
+    const bool usual = store_.folder() == ".kw" || std::getenv("KW_STORE") != nullptr;
+    return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
+  }
+
+  store::Store& store_;
+  const store::RunSummary run_;
+  const bool is_resumed_;
+  std::ostream& out_;
+  judge::Case rules_;
+  bool fresh_ = false;
+  std::vector<store::Item> items_;
+  std::map<std::string, Task> tasks_;  // by hash; a map does not move what it holds
+  std::vector<int> tries_;             // of each item, that a kill or the judge spoiled
+  std::size_t recorded_ = 0;
+  std::int64_t problems_before_ = 0;
+  std::int64_t machine_ = 0;
+  std::unique_ptr<RivalVersions> versions_;
+  Guests guests_;
+  bool finished_ = false;
+  std::mutex lock_;  // of the record and of `out_`
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
+
+std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals) {
+  return dumped({{"threads", rules.threads},
+                 {"cold", rules.cold},
+                 {"budget_s", rules.budget_s},
+                 {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
+                 {"timed", rules.timed},
+                 {"rivals", rivals},
+                 {"fresh", fresh}});
+}
+
+store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label) {
+  store::NewItem item{.position = position, .task = snapshot(*one.task), .label = label};
+  item.candidate = store::Candidate{
+      .file = as_utf8(one.source.name), .source = one.source.text, .settings = dumped(json_of(one.settings))};
+  const auto tunables = read_tunables(one.source.text);
+  const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
+  if (choice.ok()) {
+    item.build = dumped({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}});
+  }
+  return item;
+}
+
+Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, std::ostream& out) {
+  KW_TRY(const store::RunSummary summary, store.run(run));
+  return Worker(store, summary, is_resumed, out).work();
+}
+
+std::string answer_line(std::int64_t position, const std::string& label, const std::string& verdict,
+                        const std::string& error) {
+  Json json = verdict.empty() ? Json::object() : Json::parse(verdict);
+  json["line"] = position;
+  if (const Json id = Json::parse(label, nullptr, false); !id.is_discarded() && !id.is_null()) json["id"] = id;
+  if (!error.empty()) json["error"] = error;
+  return dumped(json);
+}
+
+Status record_one(store::Store& store, const judge::Case& one, const Verdict& verdict, double spent_s,
+                  const std::string& tier) {
+  const store::Machine machine = this_machine(tier);
+  KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
+  std::vector<store::RivalSource> against;
+  for (const judge::Source& rival : one.against) against.push_back({as_utf8(rival.name), rival.text});
+  const store::NewItem item = planned(1, one, "null");
+  KW_TRY(const std::int64_t run, store.begin_run({.command = command_line(),
+                                                  .suite = as_utf8(one.task->suite),
+                                                  .rules = rules_as_json(one, true, names_of(one.guests)),
+                                                  .against = std::move(against)},
+                                                 std::span(&item, 1)));
+  KW_TRY(const auto items, store.open_items(run));
+  KW_CHECK(store.record(items.at(0).id, verdict, judge::verdict_as_json(verdict),
+                        {.machine = machine_row,
+                         .spent_s = spent_s,
+                         .terms = terms_of(one),
+                         .key = store::sha256(judge::key_of(one)),
+                         .versions = RivalVersions(machine).of(one)}));
+  return store.set_state(run, "done", "done");
+}
+
+std::string command_line() {
+  const auto words = read_file("/proc/self/cmdline");
+  if (!words.ok() || words->empty()) return "kw";
+  std::string line;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = words->find('\0', begin)) != std::string::npos; begin = end + 1) {
+    std::string word = words->substr(begin, end - begin);
+    if (begin == 0) word = std::filesystem::path(word).filename().string();
+    const bool plain = word.find_first_of(" \t\n'\"\\$`*?;&|<>(){}") == std::string::npos && !word.empty();
+    line += (line.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+  }
+  return as_utf8(line);
+}
+
+}  // namespace kw::cli

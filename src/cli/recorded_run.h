@@ -1,0 +1,35 @@
+// Judging with a record: what a run is to do is written down first, and whoever works on it, now or after a crash,
+// reads from there what is left.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "base/result.h"
+#include "judge/judge.h"
+#include "store/store.h"
+
+namespace kw::cli {
+
+// How a whole run is judged, as its record keeps it; `rivals` is what Guests calls them.
+std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals);
+
+// The item of one case; `label` is JSON.
+store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label);
+
+// Works on what is left of a run and prints a line of JSON for each verdict, when it is on the disk. The exit code is
+// about the whole run: kYes where all of it was accepted, kBroken where a part could not be judged.
+Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, std::ostream& out);
+
+// A line of a batch's answer: the verdict's JSON or an error, with line and id.
+std::string answer_line(std::int64_t position, const std::string& label, const std::string& verdict,
+                        const std::string& error);
+
+// Records a single verdict as a run of its own.
+Status record_one(store::Store& store, const judge::Case& one, const Verdict& verdict, double spent_s,
+                  const std::string& tier);
+
+// This program's words, as they were typed.
+std::string command_line();
+
+}  // namespace kw::cli

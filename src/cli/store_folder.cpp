@@ -1,0 +1,36 @@
+#include "cli/store_folder.h"
+
+#include <cstdlib>
+#include <ostream>
+
+namespace kw::cli {
+
+Option store_option() {
+  return {.name = "--store",
+          .value = "DIR",
+          .help = "where the record lies ($KW_STORE, .kw)",
+          .completes = Completes::file};
+}
+
+std::filesystem::path store_folder(const Arguments& arguments) {
+  if (arguments.has("--store")) return arguments.text("--store");
+  const char* named = std::getenv("KW_STORE");
+  return named && *named ? named : ".kw";
+}
+
+Result<std::optional<store::Store>> look_into_store(const Arguments& arguments, std::ostream& out,
+                                                    const std::string& empty) {
+  const std::filesystem::path folder = store_folder(arguments);
+  if (!store::Store::is_in(folder)) {
+    if (arguments.has("--json")) {
+      out << empty << "\n";
+    } else {
+      out << fmt::format("nothing was recorded in {} yet: `kw eval --batch FILE` makes a run\n", folder.string());
+    }
+    return std::optional<store::Store>();
+  }
+  KW_TRY(store::Store store, store::Store::open_existing(folder));
+  return std::optional(std::move(store));
+}
+
+}  // namespace kw::cli

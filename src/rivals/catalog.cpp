@@ -1,0 +1,146 @@
+#include "rivals/catalog.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "base/process.h"
+#include "sandbox/protocol.h"
+
+namespace kw::rivals {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto kMostInstallTime = 900s;
+// Written last, with the packages in it.
+constexpr char kStamp[] = "installed.txt";
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+// The text behind "# KEY:" on a line of its own.
+std::string said(const std::string& text, const std::string& key) {
+  const std::string start = "# " + key + ":";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(start)) return line.substr(start.size());
+  }
+  return {};
+}
+
+Result<RivalFile> read_rival(const fs::path& file) {
+  KW_TRY(const std::string text, read_file(file));
+  RivalFile rival{.name = file.stem().string(), .file = file};
+  const std::size_t begin = text.find("\"\"\""), end = text.find_first_of(".;\n", begin + 3);
+  if (begin != 0 || end == std::string::npos) return fail("{}: begins with no text about itself", file.string());
+  rival.about = text.substr(3, end - 3);
+  std::istringstream words(said(text, "packages"));
+  for (std::string word; words >> word;) rival.packages.push_back(word);
+  if (rival.packages.empty()) return fail("{}: has no line `# packages:`", file.string());
+  rival.only_asked = !said(text, "only when asked").empty();
+  return rival;
+}
+
+// The last lines of what a program printed.
+std::string last_words(const fs::path& log) {
+  const auto text = read_file(log);
+  if (!text.ok()) return {};
+  const std::size_t begin = text->size() > 600 ? text->find('\n', text->size() - 600) : 0;
+  return begin == std::string::npos ? *text : text->substr(begin);
+}
+
+Status run_logged(const std::vector<std::string>& words, const fs::path& log, const std::string& advice) {
+  KW_TRY(const int code, run_program(words, log, true, kMostInstallTime));
+  if (code == 0) return {};
+  return fail("{} ended with {}; {}\n{}\nAll of it is in {}", joined(words), code, advice, last_words(log),
+              log.string());
+}
+
+}  // namespace
+
+std::string RivalFile::version() const {
+  for (const std::string& package : packages) {
+    if (const std::size_t at = package.find("=="); at != std::string::npos) return package.substr(at + 2);
+  }
+  return "any";
+}
+
+fs::path RivalFile::environment() const {
+  return cache_folder() / "rivals" / fmt::format("{}-{:08x}", name, hash_of(joined(packages)) & 0xffffffff);
+}
+
+bool RivalFile::installed() const {
+  const auto stamp = read_file(environment() / kStamp);
+  std::error_code error;
+  return stamp.ok() && *stamp == joined(packages) && fs::exists(python(), error);
+}
+
+Result<std::vector<RivalFile>> all_rivals() {
+  KW_TRY(const fs::path data, data_folder());
+  std::vector<RivalFile> all;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(data / "rivals", error)) {
+    if (entry.path().extension() != ".py") continue;
+    KW_TRY(RivalFile rival, read_rival(entry.path()));
+    all.push_back(std::move(rival));
+  }
+  if (error) return fail("{}: {}", (data / "rivals").string(), error.message());
+  std::ranges::sort(all, {}, &RivalFile::name);
+  return all;
+}
+
+Result<RivalFile> find_rival(const std::string& name) {
+  KW_TRY(std::vector<RivalFile> all, all_rivals());
+  std::vector<std::string> names;
+  for (RivalFile& rival : all) {
+    if (rival.name == name) return std::move(rival);
+    names.push_back(rival.name);
+  }
+  return fail("there is no rival '{}'{}; kw rivals lists them", name, nearest_hint(name, names));
+}
+
+Status install(const RivalFile& rival) {
+  const fs::path folder = rival.environment();
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  if (error) return fail("{}: {}", folder.parent_path().string(), error.message());
+  // Two at once: the second waits, and finds it done.
+  const sandbox::Descriptor lock(::open((folder.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock) return fail("{}: cannot be written", folder.parent_path().string());
+  ::flock(lock.get(), LOCK_EX);
+  if (rival.installed()) return {};
+  KW_CHECK(remove(rival));
+  const fs::path log = folder.string() + ".log";
+  fs::remove(log, error);
+  KW_CHECK(run_logged({"python3", "-m", "venv", folder.string()}, log, "on Debian: apt-get install python3-venv"));
+  std::vector<std::string> words = {
+      rival.python().string(), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+      "--progress-bar",        "off"};
+  words.insert(words.end(), rival.packages.begin(), rival.packages.end());
+  KW_CHECK(run_logged(words, log, "without a network, go on with --rival none"));
+  return write_file(folder / kStamp, joined(rival.packages));
+}
+
+Status remove(const RivalFile& rival) {
+  std::error_code error;
+  fs::remove_all(rival.environment(), error);
+  if (error) return fail("{}: {}", rival.environment().string(), error.message());
+  return {};
+}
+
+Result<fs::path> worker_program() {
+  KW_TRY(const fs::path data, data_folder());
+  return data / "rivals" / "shared" / "worker.py";
+}
+
+}  // namespace kw::rivals

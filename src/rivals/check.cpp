@@ -1,0 +1,70 @@
+#include "rivals/check.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "judge/instance.h"
+
+namespace kw::rivals {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::filesystem::path file_of(const RivalFile& rival, const std::string& suite) {
+  return rival.environment() / fmt::format("checked-{}.json", suite);
+}
+
+}  // namespace
+
+int Checked::count(Trial::State state) const {
+  return static_cast<int>(std::ranges::count_if(tasks, [&](const auto& one) { return one.second.state == state; }));
+}
+
+Result<Checked> check(const RivalFile& rival, const std::string& suite, const std::vector<Task>& tasks,
+                      const Told& told) {
+  KW_TRY(Framework framework, Framework::open(rival));
+  Checked checked;
+  // What was found of other tasks stays.
+  if (const auto before = kept_check(rival, suite)) checked = *before;
+  KW_TRY(checked.overhead_ns, framework.measure_overhead());
+  for (const Task& task : tasks) {
+    Trial trial;
+    const auto instance = judge::make_instance(task, task.lengths, 1);
+    if (instance.ok()) {
+      KW_CHECK(framework.forget(*instance));
+      if (const judge::Outcome outcome = framework.enter(*instance, 1); outcome && framework.trial().right()) {
+        trial = {.state = Trial::State::failed, .why = outcome->text};
+      } else {
+        trial = framework.trial();
+      }
+    } else {
+      trial.why = instance.error().message;
+    }
+    checked.tasks[task.name] = trial;
+    told(task, trial);
+  }
+  Json json = {{"version", rival.version()}, {"overhead_ns", checked.overhead_ns}, {"tasks", Json::object()}};
+  for (const auto& [name, trial] : checked.tasks) {
+    json["tasks"][name] = Json::parse(trial_as_json(trial));
+  }
+  KW_CHECK(write_file(file_of(rival, suite), json.dump(1, ' ', false, Json::error_handler_t::replace)));
+  return checked;
+}
+
+std::optional<Checked> kept_check(const RivalFile& rival, const std::string& suite) {
+  const auto text = read_file(file_of(rival, suite));
+  if (!text.ok()) return std::nullopt;
+  const Json json = Json::parse(*text, nullptr, false);
+  if (!json.is_object() || json.value("version", "") != rival.version()) return std::nullopt;
+  try {
+    Checked checked;
+    checked.overhead_ns = json.at("overhead_ns");
+    for (const auto& [name, one] : json.at("tasks").items()) checked.tasks[name] = trial_from_json(one.dump());
+    return checked;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace kw::rivals

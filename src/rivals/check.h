@@ -1,0 +1,29 @@
+// Which tasks does a framework run right? Asked once, kept beside its environment.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "kernel/task.h"
+#include "rivals/framework.h"
+
+namespace kw::rivals {
+
+struct Checked {
+  std::map<std::string, Trial> tasks;  // by name
+  double overhead_ns = 0;
+
+  int count(Trial::State state) const;
+};
+
+using Told = std::function<void(const Task& task, const Trial& trial)>;
+
+// Tries every task anew; `told` hears of each as it comes. The result is kept.
+Result<Checked> check(const RivalFile& rival, const std::string& suite, const std::vector<Task>& tasks,
+                      const Told& told);
+// What was found the last time, by the same version.
+std::optional<Checked> kept_check(const RivalFile& rival, const std::string& suite);
+
+}  // namespace kw::rivals

@@ -1,0 +1,348 @@
+#include "rivals/framework.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/paired_ratio.h"
+#include "ops/compare.h"
+#include "ops/draw.h"
+#include "suites/catalog.h"
+#include "suites/onnx_file.h"
+
+namespace kw::rivals {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+using judge::Outcome;
+using judge::Trouble;
+
+// A model has the same weights every time: so it is converted once. Nobody but the frameworks sees them.
+constexpr std::uint64_t kWeightsSeed = 20260;
+// Settings are compared by so many calls, or fewer where they are long.
+constexpr int kTrialCalls = 15;
+constexpr double kTrialNs = 300e6;
+constexpr int kOverheadCalls = 64;
+constexpr int kOverheadRounds = 30;
+constexpr char kTrialFile[] = "trial.json";
+
+Trouble refused(std::string why) { return {.kind = Trouble::Kind::refused, .text = std::move(why)}; }
+
+Json type_of(const TensorType& type) {
+  return {{"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape.lengths()}};
+}
+
+// Why an answer is none; empty: it is one.
+std::string problem_of(const Json& answer) {
+  if (!answer.is_object()) return "answered with something else than an answer";
+  if (answer.contains("error")) return answer.value("error", std::string("failed"));
+  return {};
+}
+
+Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
+            Json* answer) {
+  const auto text = worker.ask(command.dump(), descriptors, deadline);
+  if (!text.ok()) return Trouble{.kind = Trouble::Kind::crashed, .text = text.error().message};
+  *answer = Json::parse(*text, nullptr, false);
+  if (std::string problem = problem_of(*answer); !problem.empty()) return refused(std::move(problem));
+  return std::nullopt;
+}
+
+// Buffers of the guest's own, to try it out.
+struct Stage {
+  judge::Arena inputs, outputs;
+  judge::Layout layout;
+};
+
+Result<Stage> make_stage(const judge::Instance& instance, int calls) {
+  KW_TRY(judge::Arena inputs, judge::Arena::make(true));
+  KW_TRY(judge::Arena outputs, judge::Arena::make(false));
+  Random random(1);
+  const std::vector<judge::Place> places(static_cast<std::size_t>(calls), judge::Place::aligned);
+  Stage stage{std::move(inputs), std::move(outputs),
+              judge::lay_out(instance.inputs, instance.constant, instance.outputs, places, random)};
+  stage.inputs.cut_to(stage.layout.input_bytes);
+  stage.outputs.cut_to(stage.layout.output_bytes);
+  return stage;
+}
+
+void fill(const Stage& stage, const judge::Instance& instance, std::size_t call, const std::vector<Tensor>& tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (instance.constant[i]) continue;
+    const judge::Buffer& buffer = stage.layout.calls[call].inputs[i];
+    std::memcpy(stage.inputs.at(buffer.offset), tensors[i].bytes().data(), buffer.size_bytes);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Trial::State state) {
+  constexpr std::string_view kNames[] = {"right", "wrong", "not supported", "failed"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string trial_as_json(const Trial& trial) {
+  const Json json = {
+      {"state", name_of(trial.state)}, {"setting", trial.setting}, {"why", trial.why}, {"time_ns", trial.time_ns}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Trial trial_from_json(const std::string& text) {
+  Trial trial;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return trial;
+  for (int i = 0; i <= static_cast<int>(Trial::State::failed); ++i) {
+    if (name_of(static_cast<Trial::State>(i)) == json.value("state", "")) trial.state = static_cast<Trial::State>(i);
+  }
+  trial.setting = json.value("setting", "");
+  trial.why = json.value("why", "");
+  trial.time_ns = json.value("time_ns", 0.0);
+  return trial;
+}
+
+Result<Framework> Framework::open(RivalFile rival, Patience patience) { return Framework(std::move(rival), patience); }
+
+Status Framework::wake() {
+  if (worker_.alive()) return {};
+  entered_.clear();
+  overhead_of_.clear();
+  KW_TRY(worker_, Worker::start(rival_));
+  Json answer;
+  if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.load, &answer)) {
+    return fail("the worker of {} does not start: {}; kw rivals install {} makes its environment anew", rival_.name,
+                outcome->text, rival_.name);
+  }
+  settings_ = answer.value("settings", std::vector<std::string>{"default"});
+  return {};
+}
+
+Result<Framework::Model> Framework::model_of(const judge::Instance& instance) {
+  weights_ = ops::draw_inputs(instance.graph, ops::Manner::typical, kWeightsSeed);
+  Model model;
+  KW_TRY(model.text, suites::write_onnx(instance.graph, weights_));
+  model.folder = rival_.environment() / "models" / fmt::format("{:016x}", hash_of(model.text));
+  std::error_code error;
+  fs::create_directories(model.folder, error);
+  if (error) return fail("{}: {}", model.folder.string(), error.message());
+  if (!fs::exists(model.folder / "task.onnx", error)) KW_CHECK(write_file(model.folder / "task.onnx", model.text));
+  return model;
+}
+
+Result<Outcome> Framework::load(const std::string& model_file, const fs::path& folder, const judge::Instance& instance,
+                                const std::string& setting, int threads) {
+  KW_CHECK(wake());
+  Json inputs = Json::array(), outputs = Json::array();
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    if (!instance.constant[i]) inputs.push_back(instance.graph.inputs[i].name);
+  }
+  for (int slot : instance.graph.outputs) outputs.push_back(instance.graph.names[static_cast<std::size_t>(slot)]);
+  Json answer;
+  Outcome outcome = ask(worker_,
+                        {{"do", "load"},
+                         {"model", model_file},
+                         {"folder", folder.string()},
+                         {"setting", setting},
+                         {"threads", threads},
+                         {"inputs", inputs},
+                         {"outputs", outputs}},
+                        {}, Clock::now() + patience_.load, &answer);
+  if (!outcome && !answer.value("folded", "").empty()) outcome = refused(answer.value("folded", ""));
+  return outcome;
+}
+
+Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
+                           const judge::Arena& outputs, Clock::time_point deadline) {
+  Json types = {{"inputs", Json::array()}, {"outputs", Json::array()}}, calls = Json::array();
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    if (!instance.constant[i]) types["inputs"].push_back(type_of(instance.inputs[i]));
+  }
+  for (const TensorType& type : instance.outputs) types["outputs"].push_back(type_of(type));
+  for (const judge::Layout::Call& call : layout.calls) {
+    Json offsets = {Json::array(), Json::array()};
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (!instance.constant[i]) offsets[0].push_back(call.inputs[i].offset);
+    }
+    for (const judge::Buffer& buffer : call.outputs) offsets[1].push_back(buffer.offset);
+    calls.push_back(std::move(offsets));
+  }
+  const int files[] = {inputs.descriptor(), outputs.descriptor()};
+  Json answer;
+  return ask(worker_, {{"do", "arrange"}, {"types", types}, {"calls", calls}}, files, deadline, &answer);
+}
+
+Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                       Clock::time_point deadline) {
+  Json answer;
+  if (Outcome outcome =
+          ask(worker_, {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}}, {}, deadline, &answer)) {
+    return outcome;
+  }
+  try {
+    const auto& times = answer.at("times_ns");
+    if (times.size() != count) return refused("did not run all calls");
+    for (const Json& one : times) *time_ns += one.get<double>();
+    shapes_.assign(first + count, {});
+    for (std::size_t i = 0; i < answer.at("shapes").size(); ++i) {
+      const Json& shapes = answer["shapes"][i];
+      if (!shapes.is_array()) continue;
+      for (const Json& shape : shapes) shapes_[first + i].emplace_back(shape.get<std::vector<std::int64_t>>());
+    }
+  } catch (const Json::exception&) {
+    return refused("answered with something else than times");
+  }
+  return std::nullopt;
+}
+
+std::vector<Shape> Framework::shapes(std::size_t call) const {
+  return call < shapes_.size() ? shapes_[call] : std::vector<Shape>();
+}
+
+Trial Framework::try_setting(const Model& model, const judge::Instance& instance, const std::string& setting,
+                             int threads) {
+  Trial trial{.setting = setting};
+  const auto missed = [&](Trial::State state, std::string why) {
+    trial.state = state;
+    trial.why = std::move(why);
+    return trial;
+  };
+  const auto loaded = load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads);
+  if (!loaded.ok()) return missed(Trial::State::failed, loaded.error().message);
+  if (const Outcome& outcome = *loaded) {
+    const bool gone = outcome->kind == Trouble::Kind::crashed;
+    return missed(gone ? Trial::State::failed : Trial::State::unsupported, outcome->text);
+  }
+  constexpr std::size_t kCalls = 2;
+  const auto stage = make_stage(instance, kCalls);
+  if (!stage.ok()) return missed(Trial::State::failed, stage.error().message);
+  if (const Outcome outcome =
+          arrange(stage->layout, instance, stage->inputs, stage->outputs, Clock::now() + patience_.run)) {
+    return missed(Trial::State::unsupported, outcome->text);
+  }
+  // Twice on other inputs: what runs nothing shows the first answer again.
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::Manner::typical, 77 + call);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (instance.constant[i]) inputs[i] = weights_[i];
+    }
+    fill(*stage, instance, call, inputs);
+    double time_ns = 0;
+    if (const Outcome outcome = run(static_cast<std::uint32_t>(call), 1, static_cast<std::uint32_t>(call), &time_ns,
+                                    Clock::now() + patience_.run)) {
+      const bool gone = outcome->kind == Trouble::Kind::crashed;
+      return missed(gone ? Trial::State::failed : Trial::State::unsupported, outcome->text);
+    }
+    const auto expected = ops::evaluate(instance.graph, inputs);
+    if (!expected.ok()) return missed(Trial::State::failed, expected.error().message);
+    const auto got = judge::outputs_of(*this, stage->layout, instance, stage->outputs, call);
+    if (!got.ok()) return missed(Trial::State::wrong, got.error().message);
+    for (std::size_t i = 0; i < got->size(); ++i) {
+      const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
+      if (!comparison.right()) {
+        return missed(Trial::State::wrong, fmt::format("output {}: {}", i, comparison.text((*expected)[i])));
+      }
+    }
+  }
+  std::vector<double> times_ns;
+  double spent_ns = 0;
+  for (int i = 0; i < kTrialCalls && spent_ns < kTrialNs; ++i) {
+    double time_ns = 0;
+    if (const Outcome outcome = run(0, 1, 1, &time_ns, Clock::now() + patience_.run)) {
+      return missed(Trial::State::failed, outcome->text);
+    }
+    times_ns.push_back(time_ns);
+    spent_ns += time_ns;
+  }
+  trial.state = Trial::State::right;
+  trial.time_ns = median_of(times_ns);
+  return trial;
+}
+
+Trial Framework::try_all(const Model& model, const judge::Instance& instance, int threads) {
+  const fs::path file = model.folder / fmt::format("{}-{}", threads, kTrialFile);
+  if (const auto kept = read_file(file); kept.ok()) return trial_from_json(*kept);
+  Trial best;
+  if (const Status woken = wake(); !woken.ok()) {
+    best.why = woken.error().message;
+    return best;
+  }
+  // A copy: a worker that crashes is started anew, and says its settings again.
+  const std::vector<std::string> settings = settings_;
+  for (const std::string& setting : settings) {
+    const Trial one = try_setting(model, instance, setting, threads);
+    const bool better = best.setting.empty() || (one.right() && (!best.right() || one.time_ns < best.time_ns));
+    // Of several that are not right the first is the one to tell of.
+    if (better) best = one;
+  }
+  [[maybe_unused]] const Status written = write_file(file, trial_as_json(best));
+  return best;
+}
+
+Outcome Framework::enter(const judge::Instance& instance, int threads) {
+  const auto model = model_of(instance);
+  if (!model.ok()) return refused(model.error().message);
+  if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
+  trial_ = try_all(*model, instance, threads);
+  if (!trial_.right()) {
+    return refused(fmt::format("{}{}{}", name_of(trial_.state), trial_.why.empty() ? "" : ": ", trial_.why));
+  }
+  if (const Status woken = wake(); !woken.ok()) return refused(woken.error().message);
+  if (const Status measured = measure_overhead_in(trial_.setting, threads); !measured.ok()) {
+    return refused(measured.error().message);
+  }
+  const auto loaded = load((model->folder / "task.onnx").string(), model->folder, instance, trial_.setting, threads);
+  if (!loaded.ok()) return refused(loaded.error().message);
+  if (*loaded) return *loaded;
+  entered_ = model->text;
+  threads_ = threads;
+  return std::nullopt;
+}
+
+Status Framework::forget(const judge::Instance& instance) {
+  KW_TRY(const Model model, model_of(instance));
+  std::error_code error;
+  fs::remove_all(model.folder, error);
+  entered_.clear();
+  return {};
+}
+
+Result<double> Framework::measure_overhead() {
+  KW_CHECK(wake());
+  KW_CHECK(measure_overhead_in(settings_.front(), 1));
+  return overhead_ns_;
+}
+
+// One number: next to nothing but the call.
+Status Framework::measure_overhead_in(const std::string& setting, int threads) {
+  if (overhead_of_ == setting) return {};
+  KW_TRY(Task task, suites::find_task("Relu"));
+  for (auto& [name, value] : task.lengths) value = 1;
+  KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, threads));
+  const std::vector<Tensor> kept = weights_;
+  KW_TRY(const Model model, model_of(instance));
+  weights_ = kept;
+  entered_.clear();
+  KW_TRY(const Outcome loaded, load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads));
+  if (loaded) return fail("{} cannot run a model of one number: {}", rival_.name, loaded->text);
+  KW_TRY(const Stage stage, make_stage(instance, kOverheadCalls));
+  if (const Outcome outcome =
+          arrange(stage.layout, instance, stage.inputs, stage.outputs, Clock::now() + patience_.run)) {
+    return fail("{}: {}", rival_.name, outcome->text);
+  }
+  std::vector<double> times_ns;
+  for (int i = 0; i < kOverheadRounds; ++i) {
+    double time_ns = 0;
+    if (const Outcome outcome = run(0, kOverheadCalls, 0, &time_ns, Clock::now() + patience_.run)) {
+      return fail("{}: {}", rival_.name, outcome->text);
+    }
+    times_ns.push_back(time_ns / kOverheadCalls);
+  }
+  overhead_ns_ = median_of(times_ns);
+  overhead_of_ = setting;
+  return {};
+}
+
+}  // namespace kw::rivals

@@ -1,0 +1,93 @@
+// A framework as a guest of the judge's races: one worker, kept as long as the object, ready for one task at a time.
+//
+// A task is handed over as an ONNX model with weights in it. Which of the framework's settings serves the task best
+// (the fastest that is right) is tried once for each model and remembered beside the model in the cache, where
+// conversions lie too; both are found again by the model's content and the framework's version.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/guest.h"
+#include "rivals/catalog.h"
+#include "rivals/worker.h"
+
+namespace kw::rivals {
+
+// How a task went when its settings were tried.
+struct Trial {
+  enum class State { right, wrong, unsupported, failed } state = State::failed;
+  std::string setting;  // the best one; of those that were tried in vain, the last
+  std::string why;      // it does not run right
+  double time_ns = 0;   // of a call, roughly
+
+  bool right() const { return state == State::right; }
+};
+std::string_view name_of(Trial::State state);
+std::string trial_as_json(const Trial& trial);
+// Of text that is none: a trial that failed.
+Trial trial_from_json(const std::string& text);
+
+// How long a worker may take before it is given up.
+struct Patience {
+  std::chrono::seconds load{120};  // importing the framework, converting a model
+  std::chrono::seconds run{30};
+};
+
+class Framework final : public judge::Guest {
+ public:
+  // Starts no process yet.
+  static Result<Framework> open(RivalFile rival, Patience patience = {});
+
+  std::string name() const override { return rival_.name; }
+  std::string version() const override { return rival_.version(); }
+  judge::Outcome enter(const judge::Instance& instance, int threads) override;
+  const std::vector<Tensor>& weights() const override { return weights_; }
+  double overhead_ns() const override { return overhead_ns_; }
+  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
+                         const judge::Arena& outputs, Clock::time_point deadline) override;
+  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                     Clock::time_point deadline) override;
+  std::vector<Shape> shapes(std::size_t call) const override;
+  void pin(int core) const override { worker_.pin(core); }
+
+  // How the task that it entered last went in trials, now or earlier.
+  const Trial& trial() const { return trial_; }
+  // Forgets what is remembered of a task's settings.
+  Status forget(const judge::Instance& instance);
+  // What a call costs beyond the operator, in the first setting.
+  Result<double> measure_overhead();
+
+ private:
+  struct Model {
+    std::string text;
+    std::filesystem::path folder;
+  };
+
+  Framework(RivalFile rival, Patience patience) : rival_(std::move(rival)), patience_(patience) {}
+
+  Result<Model> model_of(const judge::Instance& instance);
+  // An Error: the worker is gone. An Outcome: it said no.
+  Status wake();
+  Result<judge::Outcome> load(const std::string& model_file, const std::filesystem::path& folder,
+                              const judge::Instance& instance, const std::string& setting, int threads);
+  Trial try_setting(const Model& model, const judge::Instance& instance, const std::string& setting, int threads);
+  Trial try_all(const Model& model, const judge::Instance& instance, int threads);
+  Status measure_overhead_in(const std::string& setting, int threads);
+
+  RivalFile rival_;
+  Patience patience_;
+  Worker worker_;
+  std::vector<std::string> settings_;
+  std::string entered_;  // the model's text; empty: none
+  int threads_ = 0;
+  Trial trial_;
+  std::vector<Tensor> weights_;
+  std::vector<std::vector<Shape>> shapes_;  // of each call of the last run, where they are not as declared
+  double overhead_ns_ = 0;
+  std::string overhead_of_;  // the setting that it was measured in
+};
+
+}  // namespace kw::rivals

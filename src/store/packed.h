@@ -1,0 +1,22 @@
+// Texts and numbers made small for the disk (zlib), and given back as they were.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/paired_ratio.h"
+#include "base/result.h"
+
+namespace kw::store {
+
+std::string pack(std::string_view bytes);
+// Refuses what pack did not make.
+Result<std::string> unpack(std::string_view packed);
+
+// Bit for bit. Neighbours are alike, so that the bytes are sorted by their place in the number first: half the size.
+std::string pack_pairs(std::span<const Pair> pairs);
+Result<std::vector<Pair>> unpack_pairs(std::string_view packed);
+
+}  // namespace kw::store

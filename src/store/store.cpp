@@ -1,0 +1,332 @@
+#include "store/store.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <system_error>
+
+#include "store/packed.h"
+#include "store/schema.h"
+#include "store/sha256.h"
+
+namespace kw::store {
+namespace fs = std::filesystem;
+namespace {
+
+// FULL: a commit waits for the disk. With NORMAL a machine that goes down could lose verdicts that someone was told of;
+// the wait is about half a millisecond here, beside seconds of judging.
+constexpr char kHowToWrite[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
+
+// Each part with its length, so that no two lists of parts give one text.
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += fmt::format("{}:{};", part.size(), part);
+  return text;
+}
+
+std::string random_name() {
+  unsigned char bytes[16] = {};
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) {
+    return sha256(joined({time_now(), std::to_string(::getpid())})).substr(0, 32);
+  }
+  std::string name;
+  for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
+  return name;
+}
+
+// The id of the row with this hash; 0: there is none.
+Result<std::int64_t> row_of(const Database& database, const char* table, std::string_view hash) {
+  KW_TRY(Statement find, database.prepare(fmt::format("SELECT id FROM {} WHERE hash = ?", table)));
+  find.bind(hash);
+  KW_TRY(const bool found, find.step());
+  return found ? find.integer(0) : 0;
+}
+
+}  // namespace
+
+std::string time_now() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto part_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm parts = {};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:03}Z", text, part_ms);
+}
+
+std::string hash_of(const Candidate& candidate) {
+  std::string parents;
+  for (const std::string& parent : candidate.parents) parents += parent + " ";
+  return sha256(joined(
+      {sha256(candidate.source), candidate.file, candidate.settings, candidate.author, parents, candidate.notes}));
+}
+
+std::string hash_of(const TaskSnapshot& task) {
+  return sha256(joined({task.name, task.suite, task.category, task.text}));
+}
+
+bool Store::is_in(const fs::path& folder) {
+  std::error_code code;
+  return fs::exists(file_in(folder), code);
+}
+
+Result<Store> Store::open(const fs::path& folder) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) {
+    return fail("{}: the store's folder cannot be made: {}; name another one with --store or KW_STORE", folder.string(),
+                code.message());
+  }
+  Store store;
+  store.folder_ = folder;
+  KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::create));
+  KW_CHECK(store.database_.execute(kHowToWrite));
+  KW_CHECK(bring_forward(store.database_, schema_steps()));
+  return store;
+}
+
+Result<Store> Store::open_existing(const fs::path& folder) {
+  if (!is_in(folder)) {
+    return fail("there is no store in {}; `kw eval --batch FILE` makes one, --store or KW_STORE name another folder",
+                folder.string());
+  }
+  Store store;
+  store.folder_ = folder;
+  auto writable = Database::open(file_in(folder), Database::Access::write);
+  if (writable.ok() && writable->execute(kHowToWrite).ok()) {
+    store.database_ = *std::move(writable);
+    KW_CHECK(bring_forward(store.database_, schema_steps()));
+    return store;
+  }
+  // Whoever may only read, reads.
+  KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::read));
+  if (!store.database_.number("PRAGMA user_version").ok()) {
+    KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::frozen));
+  }
+  KW_CHECK(check_version(store.database_, schema_steps()));
+  return store;
+}
+
+Result<std::int64_t> Store::add_machine(const Machine& machine) {
+  const std::string hash = sha256(joined({machine.identity, machine.name, machine.facts}));
+  KW_TRY(const std::int64_t known, row_of(database_, "machine", hash));
+  if (known) return known;
+  KW_TRY(Statement insert, database_.prepare("INSERT INTO machine (hash, identity, name, facts) VALUES (?, ?, ?, ?) "
+                                             "ON CONFLICT (hash) DO UPDATE SET hash = hash RETURNING id"));
+  insert.bind(hash).bind(machine.identity).bind(machine.name).bind(machine.facts);
+  KW_TRY(const bool row, insert.step());
+  assert(row);
+  const std::int64_t id = insert.integer(0);
+  KW_CHECK(insert.run());
+  return id;
+}
+
+Result<std::int64_t> Store::add_task(const TaskSnapshot& task) {
+  const std::string hash = hash_of(task);
+  KW_TRY(const std::int64_t known, row_of(database_, "task", hash));
+  if (known) return known;
+  KW_TRY(Statement insert,
+         database_.prepare("INSERT INTO task (hash, name, suite, category, text) VALUES (?, ?, ?, ?, ?)"));
+  insert.bind(hash).bind(task.name).bind(task.suite).bind(task.category).bind_bytes(pack(task.text));
+  KW_CHECK(insert.run());
+  return database_.last_row();
+}
+
+Result<std::int64_t> Store::add_source(const std::string& text) {
+  const std::string hash = sha256(text);
+  KW_TRY(const std::int64_t known, row_of(database_, "source", hash));
+  if (known) return known;
+  KW_TRY(Statement insert, database_.prepare("INSERT INTO source (hash, size_bytes, text) VALUES (?, ?, ?)"));
+  insert.bind(hash).bind(static_cast<std::int64_t>(text.size())).bind_bytes(pack(text));
+  KW_CHECK(insert.run());
+  return database_.last_row();
+}
+
+Result<std::int64_t> Store::add_candidate(const Candidate& candidate) {
+  const std::string hash = hash_of(candidate);
+  KW_TRY(const std::int64_t known, row_of(database_, "candidate", hash));
+  if (known) return known;
+  KW_TRY(const std::int64_t source, add_source(candidate.source));
+  KW_TRY(Statement insert, database_.prepare("INSERT INTO candidate (hash, source, file, settings, author, notes) "
+                                             "VALUES (?, ?, ?, ?, ?, ?)"));
+  insert.bind(hash).bind(source).bind(candidate.file).bind(candidate.settings).bind(candidate.author);
+  insert.bind(candidate.notes);
+  KW_CHECK(insert.run());
+  const std::int64_t id = database_.last_row();
+  KW_TRY(Statement link, database_.prepare("INSERT INTO parent (candidate, parent) VALUES (?, ?)"));
+  for (const std::string& parent : candidate.parents) {
+    KW_TRY(const std::int64_t row, row_of(database_, "candidate", parent));
+    if (!row) return fail("{}: its parent {} is not in the store", candidate.file, parent);
+    link.bind(id).bind(row);
+    KW_CHECK(link.run());
+  }
+  return id;
+}
+
+Result<std::int64_t> Store::add_rival(const std::string& name, const std::string& version) {
+  KW_TRY(Statement find, database_.prepare("SELECT id FROM rival WHERE name = ? AND version = ?"));
+  find.bind(name).bind(version);
+  KW_TRY(const bool found, find.step());
+  if (found) return find.integer(0);
+  KW_TRY(Statement insert, database_.prepare("INSERT INTO rival (name, version) VALUES (?, ?)"));
+  insert.bind(name).bind(version);
+  KW_CHECK(insert.run());
+  return database_.last_row();
+}
+
+Result<std::int64_t> Store::insert_run(const NewRun& run, const std::string& origin, const std::string& began_at) {
+  KW_TRY(Statement insert,
+         database_.prepare("INSERT INTO run (origin, began_at, changed_at, state, command, suite, author, strategy, "
+                           "seed, rules, planned) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, 0)"));
+  insert.bind(origin).bind(began_at).bind(time_now()).bind(run.command).bind(run.suite).bind(run.author);
+  insert.bind(run.strategy).bind(run.seed).bind(run.rules);
+  KW_CHECK(insert.run());
+  const std::int64_t id = database_.last_row();
+  KW_TRY(Statement rival, database_.prepare("INSERT INTO run_rival (run, position, name, source) VALUES (?, ?, ?, ?)"));
+  for (std::size_t i = 0; i < run.against.size(); ++i) {
+    KW_TRY(const std::int64_t source, add_source(run.against[i].text));
+    rival.bind(id).bind(static_cast<std::int64_t>(i)).bind(run.against[i].name).bind(source);
+    KW_CHECK(rival.run());
+  }
+  return id;
+}
+
+Result<std::int64_t> Store::insert_item(std::int64_t run, const NewItem& item) {
+  assert(!item.problem.empty() || (item.task && item.candidate));
+  std::optional<std::int64_t> task, candidate;
+  if (item.task) {
+    KW_TRY(task, add_task(*item.task));
+  }
+  if (item.candidate) {
+    KW_TRY(candidate, add_candidate(*item.candidate));
+  }
+  KW_TRY(Statement insert,
+         database_.prepare("INSERT INTO item (run, position, purpose, task, candidate, build, label, problem) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.bind(run).bind(item.position).bind(item.purpose).bind(task).bind(candidate).bind(item.build);
+  insert.bind(item.label).bind(item.problem);
+  KW_CHECK(insert.run());
+  const std::int64_t id = database_.last_row();
+  KW_TRY(Statement count, database_.prepare("UPDATE run SET planned = planned + 1 WHERE id = ?"));
+  KW_CHECK(count.bind(run).run());
+  return id;
+}
+
+Status Store::insert_event(std::int64_t run, const std::string& kind, const std::string& text) {
+  KW_TRY(Statement insert, database_.prepare("INSERT INTO event (run, at, kind, text) VALUES (?, ?, ?, ?)"));
+  return insert.bind(run).bind(time_now()).bind(kind).bind(text).run();
+}
+
+Result<std::int64_t> Store::begin_run(const NewRun& run, std::span<const NewItem> items) {
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(const std::int64_t id, insert_run(run, random_name(), time_now()));
+  for (const NewItem& item : items) {
+    KW_TRY([[maybe_unused]] const std::int64_t row, insert_item(id, item));
+  }
+  KW_CHECK(insert_event(id, "began", run.command));
+  KW_CHECK(transaction.commit());
+  return id;
+}
+
+Result<std::int64_t> Store::add_item(std::int64_t run, const NewItem& item) {
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(const std::int64_t id, insert_item(run, item));
+  KW_CHECK(transaction.commit());
+  return id;
+}
+
+Status Store::insert_verdict(std::int64_t item, const Recorded& recorded) {
+  std::vector<std::int64_t> rivals;
+  for (const Recorded::Against& one : recorded.speedups) {
+    KW_TRY(const std::int64_t rival, add_rival(one.rival, one.version));
+    rivals.push_back(rival);
+  }
+  KW_TRY(Statement insert,
+         database_.prepare("INSERT INTO verdict (item, run, task, machine, at, spent_s, stage, accepted, terms, "
+                           "time_ns, rival, speedup, noise, roof_fraction, kept, key, json) "
+                           "SELECT id, run, task, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM item WHERE id = ?"));
+  insert.bind(recorded.machine).bind(recorded.at).bind(recorded.spent_s).bind(recorded.stage).bind(recorded.accepted);
+  insert.bind(recorded.terms).bind(recorded.time_ns);
+  if (rivals.empty()) {
+    insert.bind_null().bind_null();
+  } else {
+    insert.bind(rivals.front()).bind(recorded.speedups.front().median);
+  }
+  insert.bind(recorded.noise).bind(recorded.roof_fraction).bind(recorded.kept).bind(recorded.key);
+  insert.bind_bytes(pack(recorded.json)).bind(item);
+  KW_CHECK(insert.run());
+  if (database_.changed_rows() != 1) return fail("there is no item {} in {}", item, database_.file());
+  KW_TRY(Statement speedup,
+         database_.prepare("INSERT INTO speedup (item, position, rival, median, low, high, pairs, claimed, times) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    const Recorded::Against& one = recorded.speedups[i];
+    speedup.bind(item).bind(static_cast<std::int64_t>(i)).bind(rivals[i]).bind(one.median).bind(one.low).bind(one.high);
+    speedup.bind(one.pairs).bind(one.claimed).bind_bytes(one.packed_times);
+    KW_CHECK(speedup.run());
+  }
+  return {};
+}
+
+Status Store::record(std::int64_t item, const Verdict& verdict, const std::string& json, const Circumstances& around) {
+  Recorded recorded;
+  recorded.machine = around.machine;
+  recorded.at = time_now();
+  recorded.spent_s = around.spent_s;
+  recorded.terms = around.terms;
+  recorded.key = around.key;
+  recorded.stage = name_of(verdict.stage);
+  recorded.accepted = verdict.accepted();
+  recorded.time_ns = verdict.time_ns;
+  recorded.noise = verdict.noise;
+  recorded.roof_fraction = verdict.roof_fraction;
+  recorded.kept = verdict.kept;
+  recorded.json = json;
+  for (const Speedup& one : verdict.speedups) {
+    const auto version = around.versions.find(one.rival);
+    recorded.speedups.push_back({one.rival, version == around.versions.end() ? "" : version->second, one.median,
+                                 one.low, one.high, one.pairs, one.claimed, pack_pairs(one.times)});
+  }
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_CHECK(insert_verdict(item, recorded));
+  return transaction.commit();
+}
+
+Status Store::set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text) {
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(Statement change, database_.prepare("UPDATE run SET state = ?, changed_at = ? WHERE id = ?"));
+  KW_CHECK(change.bind(state).bind(time_now()).bind(run).run());
+  KW_CHECK(insert_event(run, event, text));
+  return transaction.commit();
+}
+
+Status Store::note(std::int64_t run, const std::string& kind, const std::string& text) {
+  return insert_event(run, kind, text);
+}
+
+Status Store::remove_run(std::int64_t run) {
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(Statement remove, database_.prepare("DELETE FROM run WHERE id = ?"));
+  KW_CHECK(remove.bind(run).run());
+  // A candidate stays while a descendant does; the last of a line frees the one before it.
+  do {
+    KW_CHECK(database_.execute(
+        "DELETE FROM candidate WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.candidate = candidate.id) "
+        "AND NOT EXISTS (SELECT 1 FROM parent WHERE parent.parent = candidate.id)"));
+  } while (database_.changed_rows() > 0);
+  for (const char* sql :
+       {"DELETE FROM source WHERE NOT EXISTS (SELECT 1 FROM candidate WHERE candidate.source = source.id) "
+        "AND NOT EXISTS (SELECT 1 FROM run_rival WHERE run_rival.source = source.id)",
+        "DELETE FROM task WHERE NOT EXISTS (SELECT 1 FROM item WHERE item.task = task.id)",
+        "DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM speedup WHERE speedup.rival = rival.id) "
+        "AND NOT EXISTS (SELECT 1 FROM verdict WHERE verdict.rival = rival.id)",
+        "DELETE FROM machine WHERE NOT EXISTS (SELECT 1 FROM verdict WHERE verdict.machine = machine.id)"}) {
+    KW_CHECK(database_.execute(sql));
+  }
+  return transaction.commit();
+}
+
+}  // namespace kw::store

@@ -1,0 +1,354 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <fstream>
+
+#include "base/files.h"
+#include "base/scratch.h"
+#include "store/by_hand.h"
+#include "store/packed.h"
+#include "store/rescue.h"
+#include "store/run_lock.h"
+#include "store/schema.h"
+#include "store/sha256.h"
+
+namespace kw::store {
+namespace {
+
+class StoreTest : public testing::Test {
+ protected:
+  Store open() {
+    auto store = Store::open(folder_.path());
+    EXPECT_TRUE(store.ok()) << store.error().message;
+    return *std::move(store);
+  }
+  // A run of two candidates on Relu, not yet judged.
+  static std::int64_t run_of_two(Store& store, const std::string& first = "one", const std::string& second = "two") {
+    const std::vector<NewItem> items = {item_by_hand(1, first), item_by_hand(2, second)};
+    const auto run = store.begin_run({.command = "kw eval --batch x"}, items);
+    EXPECT_TRUE(run.ok()) << run.error().message;
+    return *run;
+  }
+  static void judge_all(Store& store, std::int64_t run, double speedup = 2) {
+    const std::int64_t machine = *store.add_machine(machine_by_hand());
+    const auto open = store.open_items(run);
+    for (const Item& item : *open) {
+      const Verdict verdict = verdict_by_hand(100, speedup);
+      const Status status = store.record(item.id, verdict, json_by_hand(verdict), around_by_hand(machine));
+      EXPECT_TRUE(status.ok()) << status.error().message;
+    }
+  }
+  static std::int64_t rows(const Store& store, const std::string& table) {
+    return *store.database().number("SELECT count(*) FROM " + table);
+  }
+
+  const ScratchFolder folder_;
+};
+
+TEST(Sha256, GivesWhatTheStandardSays) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Packed, GivesBackWhatWasPacked) {
+  for (const std::string& text : {std::string(), std::string("x"), std::string(100'000, 'y')}) {
+    EXPECT_EQ(*unpack(pack(text)), text);
+  }
+  const std::vector<Pair> pairs = {{1, 2}, {0.1, 1e300}, {-0.0, 5e-324}};
+  const auto back = unpack_pairs(pack_pairs(pairs));
+  ASSERT_EQ(back->size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*back)[i].a_ns, pairs[i].a_ns);
+    EXPECT_EQ((*back)[i].b_ns, pairs[i].b_ns);
+  }
+}
+
+TEST(Packed, RefusesWhatIsDamaged) {
+  std::string packed = pack(std::string(1000, 'y'));
+  packed[packed.size() / 2] ^= 1;
+  EXPECT_FALSE(unpack(packed).ok());
+  EXPECT_FALSE(unpack("").ok());
+  EXPECT_FALSE(unpack(std::string(8, '\xff') + packed).ok());
+}
+
+TEST_F(StoreTest, GivesBackAllThatWasRecorded) {
+  {
+    Store store = open();
+    const std::int64_t run = run_of_two(store);
+    judge_all(store, run);
+    ASSERT_TRUE(store.set_state(run, "done", "done").ok());
+  }
+  const Store store = open();
+  const auto run = store.find_run("r1");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->state, "done");
+  EXPECT_EQ(run->about.command, "kw eval --batch x");
+  EXPECT_EQ(run->planned, 2);
+  EXPECT_EQ(run->done, 2);
+  EXPECT_EQ(run->accepted, 2);
+  EXPECT_DOUBLE_EQ(*run->speedup, 2);
+  EXPECT_EQ(run->rival, "plain");
+  int seen = 0;
+  const Status status = store.each_recorded(run->id, [&](const Recorded& one) -> Status {
+    EXPECT_EQ(one.position, ++seen);
+    EXPECT_EQ(one.settings, R"({"TILE":"8"})");
+    EXPECT_EQ(one.json, json_by_hand(verdict_by_hand(100, 2)));
+    EXPECT_EQ(*store.source(one.source_hash), seen == 1 ? "one" : "two");
+    EXPECT_EQ(unpack_pairs(one.speedups.at(0).packed_times)->at(3).b_ns, 206);
+    EXPECT_EQ(store.machine(one.machine)->name, "A Processor");
+    return {};
+  });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(seen, 2);
+}
+
+TEST_F(StoreTest, KnowsWhatIsLeft) {
+  Store store = open();
+  const std::int64_t run = run_of_two(store);
+  const auto open = store.open_items(run);
+  ASSERT_EQ(open->size(), 2u);
+  EXPECT_EQ(open->at(1).what.candidate->source, "two");
+  EXPECT_EQ(*open->at(1).what.task, task_by_hand());
+  const std::int64_t machine = *store.add_machine(machine_by_hand());
+  ASSERT_TRUE(store.record(open->at(0).id, {}, json_by_hand({}), around_by_hand(machine)).ok());
+  EXPECT_EQ(store.open_items(run)->size(), 1u);
+  EXPECT_EQ(store.open_items(run)->at(0).what.position, 2);
+}
+
+TEST_F(StoreTest, KeepsASourceOnce) {
+  Store store = open();
+  run_of_two(store, "same", "same");
+  run_of_two(store, "same", "other");
+  EXPECT_EQ(rows(store, "source"), 2);
+  EXPECT_EQ(rows(store, "task"), 1);
+}
+
+TEST_F(StoreTest, RefusesASecondVerdict) {
+  Store store = open();
+  const std::int64_t run = run_of_two(store);
+  const std::int64_t item = store.open_items(run)->at(0).id;
+  judge_all(store, run);
+  EXPECT_FALSE(store.record(item, {}, "{}", around_by_hand(1)).ok());
+  EXPECT_FALSE(store.record(999, {}, "{}", around_by_hand(1)).ok());
+  EXPECT_EQ(rows(store, "verdict"), 2);
+}
+
+TEST_F(StoreTest, BeginsARunWholeOrNotAtAll) {
+  Store store = open();
+  std::vector<NewItem> items = {item_by_hand(1, "one"), item_by_hand(2, "two")};
+  items[1].candidate->parents = {"nobody"};
+  EXPECT_FALSE(store.begin_run({.command = "x"}, items).ok());
+  for (const char* table : {"run", "item", "source", "candidate", "task"}) EXPECT_EQ(rows(store, table), 0) << table;
+}
+
+TEST_F(StoreTest, RemovesARunWithWhatOnlyItUses) {
+  Store store = open();
+  const std::int64_t first = run_of_two(store, "shared", "mine");
+  const std::int64_t second = run_of_two(store, "shared", "other");
+  judge_all(store, first);
+  judge_all(store, second);
+  // A child of the first run's second candidate keeps that one.
+  NewItem child = item_by_hand(3, "child");
+  child.candidate->parents = {hash_of(*item_by_hand(2, "mine").candidate)};
+  ASSERT_TRUE(store.add_item(second, child).ok());
+  ASSERT_TRUE(store.remove_run(first).ok());
+  EXPECT_EQ(rows(store, "source"), 4);
+  EXPECT_EQ(rows(store, "verdict"), 2);
+  EXPECT_EQ(rows(store, "speedup"), 2);
+  ASSERT_TRUE(store.remove_run(second).ok());
+  for (const char* table : {"run", "item", "source", "candidate", "task", "verdict", "speedup", "machine", "rival"}) {
+    EXPECT_EQ(rows(store, table), 0) << table;
+  }
+  EXPECT_EQ(run_of_two(store), 3) << "a removed run's name is not used again";
+}
+
+TEST_F(StoreTest, OffersTheNearestRuns) {
+  Store store = open();
+  EXPECT_NE(store.find_run("r1").error().message.find("none yet"), std::string::npos);
+  run_of_two(store);
+  EXPECT_NE(store.find_run("r2").error().message.find("nearest: r1"), std::string::npos);
+}
+
+TEST_F(StoreTest, SaysWhenMachinesOrRivalsDiffer) {
+  Store store = open();
+  const std::int64_t run = run_of_two(store);
+  const auto open = store.open_items(run);
+  const Verdict verdict = verdict_by_hand(100, 2);
+  const std::int64_t here = *store.add_machine(machine_by_hand("here"));
+  const std::int64_t there = *store.add_machine(machine_by_hand("there"));
+  ASSERT_TRUE(store.record(open->at(0).id, verdict, json_by_hand(verdict), around_by_hand(here, "1")).ok());
+  EXPECT_EQ(store.run(run)->machines, 1);
+  EXPECT_FALSE(store.run(run)->rival_changed);
+  ASSERT_TRUE(store.record(open->at(1).id, verdict, json_by_hand(verdict), around_by_hand(there, "2")).ok());
+  EXPECT_EQ(store.run(run)->machines, 2);
+  EXPECT_TRUE(store.run(run)->rival_changed);
+  const std::string task = hash_of(task_by_hand());
+  EXPECT_EQ(store.contenders(task, "here")->size(), 1u);
+  EXPECT_EQ(store.contenders(task, "here")->at(0).version, "1");
+  EXPECT_EQ(store.elsewhere("Relu", task, "here")->other_machines, 1);
+}
+
+TEST_F(StoreTest, SaysHowAStoreComesToBe) {
+  const auto none = Store::open_existing(folder_.path());
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("kw eval --batch FILE"), std::string::npos);
+  EXPECT_FALSE(Store::open("/proc/nowhere").ok());
+}
+
+TEST_F(StoreTest, RefusesAStoreOfANewerVersion) {
+  open();
+  {
+    const auto database = Database::open(Store::file_in(folder_.path()), Database::Access::write);
+    ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
+  }
+  const auto store = Store::open_existing(folder_.path());
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.error().message.find("version 99, made by a newer kw"), std::string::npos) << store.error().message;
+  EXPECT_FALSE(Store::open(folder_.path()).ok());
+}
+
+// A store that version 1 made, as its own statements: what it holds must be there in every later version.
+TEST_F(StoreTest, BringsAStoreOfVersionOneForward) {
+  {
+    const auto sql = read_file(std::filesystem::path(KW_SOURCE_DIR) / "tests/store/version_1.sql");
+    ASSERT_TRUE(sql.ok()) << sql.error().message;
+    const auto database = Database::open(Store::file_in(folder_.path()), Database::Access::create);
+    const Status made = database->execute(sql->c_str());
+    ASSERT_TRUE(made.ok()) << made.error().message;
+  }
+  Store store = open();
+  EXPECT_EQ(*store.database().number("PRAGMA user_version"), static_cast<std::int64_t>(schema_steps().size()));
+  const auto run = store.find_run("r1");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->about.command, "kw eval --batch old.jsonl");
+  EXPECT_EQ(run->planned, 2);
+  EXPECT_EQ(run->done, 1);
+  EXPECT_DOUBLE_EQ(*run->speedup, 2);
+  ASSERT_EQ(store.open_items(run->id)->size(), 1u);
+  EXPECT_EQ(store.open_items(run->id)->at(0).what.candidate->source, "the second source\n");
+  judge_all(store, run->id);
+  EXPECT_EQ(store.run(run->id)->done, 2);
+}
+
+TEST_F(StoreTest, GoesForwardStepByStep) {
+  const auto database = Database::open(folder_.path() / "steps.db", Database::Access::create);
+  const char* const steps[] = {"CREATE TABLE a (x); INSERT INTO a VALUES (1)",
+                               "CREATE TABLE b AS SELECT x + 1 AS x FROM a",
+                               "CREATE TABLE nonsense AS SELECT x FROM nowhere"};
+  ASSERT_TRUE(bring_forward(*database, std::span(steps).first(1)).ok());
+  ASSERT_TRUE(bring_forward(*database, std::span(steps).first(2)).ok());
+  EXPECT_EQ(*database->number("SELECT x FROM b"), 2);
+  EXPECT_FALSE(bring_forward(*database, steps).ok());
+  EXPECT_EQ(*database->number("PRAGMA user_version"), 2) << "a step that fails changes nothing";
+}
+
+TEST_F(StoreTest, SaysWhatADamagedStoreNeeds) {
+  ASSERT_TRUE(write_file(Store::file_in(folder_.path()), std::string(10'000, 'x')).ok());
+  const auto store = Store::open_existing(folder_.path());
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.error().message.find("kw runs rescue"), std::string::npos) << store.error().message;
+  const ScratchFolder other;
+  const auto nothing = rescue(folder_.path(), other.path());
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_NE(nothing.error().message.find("nothing can be saved"), std::string::npos) << nothing.error().message;
+}
+
+TEST_F(StoreTest, SavesWhatCanBeReadOfADamagedStore) {
+  constexpr int kItems = 300;
+  {
+    Store store = open();
+    std::vector<NewItem> items;
+    for (int i = 1; i <= kItems; ++i) items.push_back(item_by_hand(i, "// source " + std::to_string(i)));
+    const std::int64_t run = *store.begin_run({.command = "x"}, items);
+    judge_all(store, run);
+    ASSERT_TRUE(store.database().execute("PRAGMA wal_checkpoint(TRUNCATE)").ok());
+  }
+  const auto file = Store::file_in(folder_.path());
+  const auto pages = std::filesystem::file_size(file) / 4096;
+  ASSERT_GT(pages, 60u);
+  for (const std::uintmax_t page : {pages / 2, pages * 3 / 4}) {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(page * 4096));
+    bytes << std::string(4096, '\xee');
+  }
+  const ScratchFolder saved;
+  const auto rescued = rescue(folder_.path(), saved.path() / "new");
+  ASSERT_TRUE(rescued.ok()) << rescued.error().message;
+  EXPECT_EQ(rescued->runs, 1);
+  EXPECT_GT(rescued->verdicts, kItems / 2);
+  const auto store = Store::open_existing(saved.path() / "new");
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  EXPECT_EQ(*store->database().number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  EXPECT_EQ(store->run(1)->done, rescued->verdicts);
+  EXPECT_FALSE(rescue(folder_.path(), saved.path() / "new").ok()) << "never over another store";
+}
+
+// From the first instant on, when neither finds a store.
+TEST_F(StoreTest, ServesTwoProgramsAtOnce) {
+  constexpr int kEach = 40;
+  std::vector<pid_t> children;
+  for (int program = 0; program < 2; ++program) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto store = Store::open(folder_.path());
+      if (!store.ok()) ::_exit(1);
+      std::vector<NewItem> items;
+      for (int i = 1; i <= kEach; ++i) items.push_back(item_by_hand(i, fmt::format("{} {}", program, i)));
+      const auto run = store->begin_run({.command = "x"}, items);
+      if (!run.ok()) ::_exit(2);
+      judge_all(*store, *run);
+      ::_exit(testing::Test::HasFailure() ? 3 : 0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const Store store = open();
+  const auto runs = store.runs();
+  ASSERT_EQ(runs->size(), 2u);
+  for (const RunSummary& run : *runs) EXPECT_EQ(run.done, kEach);
+}
+
+TEST_F(StoreTest, AFullDiskLosesNothing) {
+  Store store = open();
+  const std::int64_t run = run_of_two(store);
+  const auto open = store.open_items(run);
+  const std::int64_t machine = *store.add_machine(machine_by_hand());
+  const Verdict verdict = verdict_by_hand(100, 2);
+  ASSERT_TRUE(store.record(open->at(0).id, verdict, json_by_hand(verdict), around_by_hand(machine)).ok());
+  // No page more than there are; noise does not pack into what is left of them.
+  ASSERT_TRUE(store.database().execute("PRAGMA max_page_count = 1").ok());
+  std::string noise;
+  for (int i = 0; i < 1000; ++i) noise += sha256(std::to_string(i));
+  const Status full = store.record(open->at(1).id, verdict, noise, around_by_hand(machine));
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.error().message.find("the disk is full"), std::string::npos) << full.error().message;
+  EXPECT_EQ(store.run(run)->done, 1);
+  ASSERT_TRUE(store.database().execute("PRAGMA max_page_count = 1000000").ok());
+  EXPECT_TRUE(store.record(open->at(1).id, verdict, noise, around_by_hand(machine)).ok());
+  EXPECT_EQ(store.run(run)->done, 2);
+}
+
+TEST_F(StoreTest, LetsOneProgramWorkOnARun) {
+  open();
+  {
+    const auto lock = RunLock::take(folder_.path(), 3);
+    ASSERT_TRUE(lock.ok()) << lock.error().message;
+    const auto second = RunLock::take(folder_.path(), 3);
+    ASSERT_FALSE(second.ok());
+    EXPECT_NE(second.error().message.find(std::to_string(::getpid())), std::string::npos) << second.error().message;
+    EXPECT_TRUE(RunLock::take(folder_.path(), 4).ok());
+    EXPECT_EQ(RunLock::owner(folder_.path(), 3), ::getpid());
+  }
+  EXPECT_EQ(RunLock::owner(folder_.path(), 3), std::nullopt);
+  EXPECT_TRUE(RunLock::take(folder_.path(), 3).ok());
+}
+
+}  // namespace
+}  // namespace kw::store
