@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ops/graph.h"
@@ -23,8 +24,13 @@ Task argmax_of_open_lengths() {
 TEST(HiddenLengths, AreManyAndDifferentAndAllowed) {
   const Task task = argmax_of_open_lengths();
   const std::vector<Lengths> hidden = hidden_lengths(task, 1, 12);
-  ASSERT_EQ(hidden.size(), 12u);
-  EXPECT_EQ(std::set<Lengths>(hidden.begin(), hidden.end()).size(), 12u);
+  EXPECT_EQ(std::set<Lengths>(hidden.begin(), hidden.end()).size(), hidden.size());
+  // Each length that may be is empty in one of those that come on top.
+  const auto is_empty = [](const Lengths& lengths) {
+    return std::ranges::any_of(lengths, [](const auto& one) { return one.second == 0; });
+  };
+  EXPECT_EQ(std::ranges::count_if(hidden, is_empty), std::ssize(hidden) - 12);
+  EXPECT_GT(hidden.size(), 12u);
   for (const Lengths& lengths : hidden) {
     EXPECT_NE(lengths, task.lengths);
     EXPECT_TRUE(resolve(task, lengths).ok());

@@ -331,14 +331,17 @@ Command eval() {
       .description =
           "Builds the kernel in a sandbox, runs it on the task's own shape and on shapes and values that its author "
           "never "
-          "saw, and times it against the task's plain kernel and other files, side by side. Exit code 0: accepted; 1: "
+          "saw, and times it against the task's plain kernel, installed frameworks and other files, side by side. Exit "
+          "code 0: accepted; 1: "
           "rejected; 2: wrong use or a broken machine.\n\n"
           "--json prints one object: task, target, accepted, stage (where it stopped: build, load, verify, hidden, "
           "guard, "
           "precision, behaviour, time; or accepted), reason, errors (file, line, message, around), max_error (in parts "
           "of "
-          "what is allowed), time_ns, caches, speedup (by rival: median, low, high, pairs, claimed), roof_fraction, "
-          "noise, "
+          "what is allowed), time_ns, caches, speedup (by rival: median, low, high, pairs, claimed; of a framework, "
+          "less "
+          "the cost of calling it, and in called as called: version, median, low, high, time_ns, overhead_ns, "
+          "overhead_decides), left_out (by rival whose time does not count: version, why), roof_fraction, noise, "
           "tier, varies, kept.\n\n"
           "--batch judges every line of a file of JSON objects: task, and file or source (the text itself), and if "
           "need be set "
@@ -358,7 +361,7 @@ Command eval() {
            {.name = "--set", .value = "NAME=VALUE", .help = "sets a tunable, `compiler` or `flags`", .repeated = true},
            {.name = "--threads", .value = "N", .help = "how many threads the kernel may use (1)"},
            {.name = "--cold", .help = "time with cold caches instead of warm ones"},
-           {.name = "--budget", .value = "S", .help = "seconds that timing may take (2, in a batch 0.1)"},
+           {.name = "--budget", .value = "S", .help = "seconds that timing may take (2, in a batch 0.06)"},
            {.name = "--pairs", .value = "N", .help = "time exactly so many pairs"},
            {.name = "--untimed", .help = "stop when the kernel is known to be right"},
            {.name = "--fresh", .help = "judge again what was judged before"},
