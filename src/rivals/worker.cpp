@@ -83,11 +83,11 @@ Result<Worker> Worker::start(const RivalFile& rival) {
   sandbox::Descriptor ours(ends[0]), theirs(ends[1]);
   const std::string python = rival.python().string(), file = rival.file.string();
   const std::string link = std::to_string(kLink), worker = program.string();
-  // -E -s: nothing of the user's own Python settings.
-  const char* const words[] = {python.c_str(), "-E", "-s", worker.c_str(), file.c_str(), link.c_str(), nullptr};
+  // -E -s: nothing of the user's own Python settings; -B: nothing is written beside the sources.
+  const char* const words[] = {python.c_str(), "-E", "-s", "-B", worker.c_str(), file.c_str(), link.c_str(), nullptr};
   const char* const environment[] = {
-      "PATH=/usr/bin:/bin",     "HOME=/nonexistent",         "LANG=C.UTF-8", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-      "OPENBLAS_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", nullptr};
+      "PATH=/usr/bin:/bin", "HOME=/nonexistent",      "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
+      "MKL_NUM_THREADS=1",  "OPENBLAS_NUM_THREADS=1", nullptr};
   const pid_t pid = ::fork();
   if (pid < 0) return fail("the rival {} cannot be started: {}", rival.name, ::strerror(errno));
   if (pid == 0) become(words, environment, theirs.get());

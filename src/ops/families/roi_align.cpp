@@ -211,6 +211,8 @@ Op roi_align_op() {
     if (x.rank() != 4) return fail("X must have shape [N, C, H, W], but has {}", x.text());
     const Shape& rois = call.shape(1);
     if (rois.rank() != 2 || rois[1] != 4) return fail("rois must have shape [boxes, 4], but has {}", rois.text());
+    if (rois[0] > 0 && (x[0] == 0 || x[2] == 0 || x[3] == 0))
+      return fail("there are boxes, but X is empty: {}", x.text());
     if (call.shape(2) != Shape{rois[0]}) {
       return fail("batch_indices must have shape [{}], but has {}", rois[0], call.shape(2).text());
     }
