@@ -213,6 +213,10 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
   if (ending->exit_code >= 120 && ending->exit_code < 126) {
     return fail("the sandbox could not be closed around the compiler (step {})", ending->exit_code - 120);
   }
+  if (ending->exit_code == 111) {
+    return fail("{} cannot be started; on Debian: apt-get install --reinstall {}", compiler.string(),
+                choice.compiler == "g++" ? "g++" : "clang");
+  }
   built.errors = compiler_errors(words_said, source);
   if (ending->exit_code == 112) {
     built.reason = "the compiler made no library";

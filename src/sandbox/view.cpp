@@ -1,6 +1,7 @@
 #include "sandbox/view.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -111,11 +112,19 @@ bool build_view(const std::vector<Shown>& shown) {
   return ::chdir("/") == 0;
 }
 
+// Root of a container may have lost the right to become somebody else.
+bool may_change_user() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct now[2] = {};
+  if (::geteuid() != 0 || ::syscall(SYS_capget, &header, now) != 0) return false;
+  constexpr unsigned kNeeded = 1u << CAP_SETUID | 1u << CAP_SETGID;
+  return (now[0].effective & kNeeded) == kNeeded;
+}
+
 }  // namespace
 
 void enter_view(const std::vector<Shown>& shown, Tier& tier) {
-  const bool root = ::geteuid() == 0;
-  tier.user = root;
+  tier.user = may_change_user();
   if (unshare_as_allowed(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)) {
     tier.network = true;
     tier.user = true;
