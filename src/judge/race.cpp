@@ -126,8 +126,8 @@ class Race {
       if (runners_[i].failed.empty()) empty_ns = std::min(empty_ns, runners_[i].empty_ns);
     }
     const auto slow_when_empty = [&] { return runners_[0].empty_ns > kSlowEmpty * empty_ns + kSlowEmptyNs; };
-    // Others may have had the core for a while.
-    for (int i = 0; i < 5 && slow_when_empty() && !stopped(); ++i) measure_empty(0);
+    // Others may have had the core for a while; and now and then a process is slow for no fault of its own.
+    for (int i = 0; i < 3 && slow_when_empty() && !stopped(); ++i) KW_CHECK(restart(candidate));
     if (slow_when_empty() && rules_.threads == 1 && !stopped()) {
       result_.finding =
           Finding{VerdictStage::time, fmt::format("a turn without calls takes {:.1f} us, a rival's {:.1f}",
@@ -154,6 +154,19 @@ class Race {
   Status add(const Contestant& contestant) {
     KW_TRY(Cell cell, Cell::open(sandbox_, *contestant.library, inputs_, rules_.threads, instance_.memory_bytes()));
     runners_.push_back({.cell = std::move(cell)});
+    return {};
+  }
+
+  // Another process for the candidate.
+  Status restart(const Contestant& candidate) {
+    Runner& runner = runners_[0];
+    KW_TRY(runner.cell, Cell::open(sandbox_, *candidate.library, inputs_, rules_.threads, instance_.memory_bytes()));
+    if (trouble(0, runner.cell.loaded(Clock::now() + 10s))) return {};
+    if (rules_.threads == 1) runner.cell.pin(turn_->kernel_core());
+    runner.cell.outputs().cut_to(layout_.output_bytes);
+    if (trouble(0, runner.cell.arrange(layout_, instance_, Clock::now() + kMostCallTime))) return {};
+    // A timed turn first: whoever takes over the host does so there.
+    if (put_to_rest(0) && timed_run(0)) measure_empty(0);
     return {};
   }
 
