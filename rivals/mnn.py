@@ -118,7 +118,7 @@ class TheRival(worker.Rival):
         return "" if working else "its converter left no operator of the task in the model"
 
     def bind(self, inputs, outputs):
-        return inputs, outputs, [None] * len(outputs)
+        return inputs, outputs
 
     def feed(self, call):
         inputs = [as_fed(array) for array in call[0]]
