@@ -1,17 +1,11 @@
-// This machine as the record knows it: what times depend on.
+// This machine as the record knows it, under the name that commands use.
 #pragma once
 
-#include <string>
-
-#include "store/records.h"
+#include "workbench/machine.h"
 
 namespace kw::cli {
 
-// Equal as long as it is the same machine: processor, cores, caches, and the system's own number of it. Compilers and
-// roofs may change meanwhile.
-std::string machine_identity();
-
-// With compilers, kernel, roofs and the sandbox's tier; asks the compilers for their versions.
-store::Machine this_machine(const std::string& tier);
+using workbench::machine_identity;
+using workbench::this_machine;
 
 }  // namespace kw::cli

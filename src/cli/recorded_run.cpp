@@ -16,130 +16,32 @@
 #include "cli/commands.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
-#include "cli/machine.h"
 #include "judge/batch.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
-#include "ops/graph.h"
-#include "plain/plain.h"
 #include "store/packed.h"
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
+#include "workbench/case_record.h"
+#include "workbench/machine.h"
 
 namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
+using namespace workbench;
 
 // So many cases a core are handed to the judge at a time: after them a full disk ends the work.
 constexpr std::size_t kSlicePerCore = 16;
-// What the judge fails on twice is left open. A candidate whose process or compiler was killed three times is rejected
-// for it: neither can do that to itself, so that the first times somebody else may have.
+// What the judge fails on twice is left open.
 constexpr int kMostFailures = 2;
-constexpr int kMostKills = 3;
 // A sandbox that was killed takes all with it that it holds; a new judge tries those again. So many in a row may come
 // to nothing.
 constexpr int kMostFruitlessJudges = kMostKills;
-// How the judge words it.
-constexpr const char* kSignsOfAKill[] = {"signal 9", "Killed signal", "needed more memory", "was lost"};
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-// Names come from file systems and may be no UTF-8; the record is.
-std::string as_utf8(const std::string& text) { return Json::parse(dumped(text)).get<std::string>(); }
-
-Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals) {
-  const Json json = Json::parse(text, nullptr, false);
-  try {
-    judge::Case rules;
-    rules.threads = json.at("threads");
-    rules.cold = json.at("cold");
-    rules.budget_s = json.at("budget_s");
-    if (!json.at("pairs").is_null()) rules.pairs = json.at("pairs").get<int>();
-    rules.timed = json.at("timed");
-    fresh = json.at("fresh");
-    rivals = json.value("rivals", "none");
-    return rules;
-  } catch (const Json::exception& error) {
-    return fail("the record of the run's rules is damaged: {}", error.what());
-  }
-}
-
-Result<Settings> settings_from_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return fail("the record of a candidate's settings is damaged");
-  Settings settings;
-  for (const auto& [name, value] : json.items()) {
-    settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
-  }
-  return settings;
-}
-
-Json json_of(const Settings& settings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : settings) json[name] = value;
-  return json;
-}
-
-std::string names_of(const std::vector<judge::Guest*>& guests) {
-  std::string names;
-  for (const judge::Guest* guest : guests) names += (names.empty() ? "" : ",") + guest->name();
-  return names.empty() ? "none" : names;
-}
-
-bool may_be_somebody_elses_doing(const Verdict& verdict) {
-  return !verdict.accepted() && std::ranges::any_of(kSignsOfAKill, [&](const char* sign) {
-    return verdict.reason.find(sign) != std::string::npos;
-  });
-}
-
-std::string terms_of(const judge::Case& one) {
-  return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");
-}
-
-store::TaskSnapshot snapshot(const Task& task) {
-  return {as_utf8(task.name), as_utf8(task.suite), as_utf8(task.category), suites::snapshot_of(task)};
-}
-
-// Which version of each rival a case is timed against. The plain kernel is another one when its text or the compiler's
-// version or flags are.
-class RivalVersions {
- public:
-  explicit RivalVersions(const store::Machine& machine) : compilers_(Json::parse(machine.facts)["compilers"]) {}
-
-  std::map<std::string, std::string> of(const judge::Case& one) {
-    std::map<std::string, std::string> versions;
-    for (const judge::Source& rival : one.against) versions[rival.name] = "source " + short_hash(rival.text);
-    for (const judge::Guest* guest : one.guests) versions[guest->name()] = guest->version();
-    Settings level;
-    for (const char* name : {"compiler", "flags"}) {
-      if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
-    }
-    if (const auto choice = choose({}, level); choice.ok()) {
-      std::string text = fmt::format("{} {}", choice->compiler, compilers_.value(choice->compiler, "?"));
-      for (const std::string& flag : choice->flags) text += " " + flag;
-      versions["plain"] = text + ", source " + plain_hash(*one.task);
-    }
-    return versions;
-  }
-
- private:
-  static std::string short_hash(const std::string& text) { return store::sha256(text).substr(0, 12); }
-
-  const std::string& plain_hash(const Task& task) {
-    std::string& hash = plain_[&task];
-    if (hash.empty()) {
-      const auto graph = ops::resolve(task);
-      const auto source = graph.ok() ? plain::plain_kernel(*graph) : graph.error();
-      hash = source.ok() ? short_hash(*source) : "none";
-    }
-    return hash;
-  }
-
-  const Json compilers_;
-  std::map<const Task*, std::string> plain_;
-};
 
 // The work on one run, by one program.
 class Worker {
@@ -223,9 +125,6 @@ class Worker {
     versions_ = std::make_unique<RivalVersions>(machine);
     return {};
   }
-
-  // Whether its warden still lives: where it is gone, nothing that it held says anything of a candidate.
-  static bool lives(judge::Judge& judge) { return judge.workshop().sandbox().run("tool", {}, {}, {}).ok(); }
 
   // `again` gets those that shall be tried once more.
   Status judge_slice(judge::Judge& judge, std::span<const std::size_t> indices, std::vector<std::size_t>& again) {
@@ -360,28 +259,6 @@ class Worker {
 };
 
 }  // namespace
-
-std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals) {
-  return dumped({{"threads", rules.threads},
-                 {"cold", rules.cold},
-                 {"budget_s", rules.budget_s},
-                 {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
-                 {"timed", rules.timed},
-                 {"rivals", rivals},
-                 {"fresh", fresh}});
-}
-
-store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label) {
-  store::NewItem item{.position = position, .task = snapshot(*one.task), .label = label};
-  item.candidate = store::Candidate{
-      .file = as_utf8(one.source.name), .source = one.source.text, .settings = dumped(json_of(one.settings))};
-  const auto tunables = read_tunables(one.source.text);
-  const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
-  if (choice.ok()) {
-    item.build = dumped({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}});
-  }
-  return item;
-}
 
 Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, std::ostream& out) {
   KW_TRY(const store::RunSummary summary, store.run(run));

@@ -8,14 +8,12 @@
 #include "base/result.h"
 #include "judge/judge.h"
 #include "store/store.h"
+#include "workbench/case_record.h"
 
 namespace kw::cli {
 
-// How a whole run is judged, as its record keeps it; `rivals` is what Guests calls them.
-std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals);
-
-// The item of one case; `label` is JSON.
-store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label);
+using workbench::planned;
+using workbench::rules_as_json;
 
 // Works on what is left of a run and prints a line of JSON for each verdict, when it is on the disk. The exit code is
 // about the whole run: kYes where all of it was accepted, kBroken where a part could not be judged.

@@ -1,97 +1,23 @@
 // kw best: the best kernel for a task that was ever measured on this machine.
-//
-// Times of different hours do not compare well: a machine's mood moves them by tens of percent. Each verdict has the
-// rival that it alternated with, so that kernels that met the same version of it are ranked by how much faster than the
-// rival they were. The winners over different versions have only their times to go by; that is done, and said.
 #include <fmt/ostream.h>
 
-#include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/machine.h"
 #include "cli/store_folder.h"
 #include "suites/catalog.h"
-#include "suites/task_snapshot.h"
+#include "workbench/machine.h"
+#include "workbench/ranking.h"
 
 namespace kw::cli::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using store::Contender;
-
-struct Ranking {
-  Contender best;
-  std::size_t compared = 0;       // that met the same version of the rival, the best among them
-  std::size_t ties = 0;           // of those, others that cannot be told apart from it
-  std::size_t by_time_alone = 0;  // that met other versions, or other rivals
-  std::size_t other_terms = 0;    // not compared: cold caches with warm ones, one thread with four
-};
-
-// `group` met one version of a rival. The best comes first.
-void rank(std::vector<Contender>& group) {
-  const bool alone = group.front().rival.empty();
-  std::ranges::stable_sort(group, [&](const Contender& a, const Contender& b) {
-    return alone ? a.time_ns < b.time_ns : a.median > b.median;
-  });
-}
-
-// Under the terms of the newest one. `all` is not empty, the newest first.
-Ranking ranking_of(std::vector<Contender> all) {
-  Ranking ranking;
-  const std::string terms = all.front().terms;
-  std::map<std::pair<std::string, std::string>, std::vector<Contender>> groups;  // by rival and version
-  for (Contender& one : all) {
-    if (one.terms == terms) {
-      groups[{one.rival, one.version}].push_back(std::move(one));
-    } else {
-      ++ranking.other_terms;
-    }
-  }
-  const std::vector<Contender>* winners = nullptr;
-  for (auto& [rival, group] : groups) {
-    rank(group);
-    ranking.by_time_alone += group.size();
-    if (!winners || group.front().time_ns < winners->front().time_ns) winners = &group;
-  }
-  ranking.best = winners->front();
-  ranking.compared = winners->size();
-  ranking.by_time_alone -= winners->size();
-  for (const Contender& one : *winners) {
-    // A kernel that was measured twice is no tie with itself.
-    const bool other = one.source_hash != ranking.best.source_hash || one.settings != ranking.best.settings;
-    if (other && !one.rival.empty() && one.high >= ranking.best.low) ++ranking.ties;
-  }
-  return ranking;
-}
-
-// The snapshot that is meant: the task as it is now, if it was judged so; else the one judged last.
-Result<std::string> snapshot_meant(const store::Store& store, const std::string& wanted, std::string& name) {
-  name = wanted;
-  std::string now;
-  if (const auto task = suites::find_task(wanted); task.ok()) {
-    name = task->name;
-    now = store::hash_of(store::TaskSnapshot{task->name, task->suite, task->category, suites::snapshot_of(*task)});
-  }
-  KW_TRY(const auto snapshots, store.snapshots_of(name));
-  if (std::ranges::find(snapshots, now) != snapshots.end()) return now;
-  return snapshots.empty() ? std::string() : snapshots.front();
-}
-
-// The names of all tasks of the record: the nearest of them are offered.
-Result<std::vector<std::string>> recorded_tasks(const store::Store& store) {
-  std::vector<std::string> names;
-  KW_TRY(store::Statement rows, store.database().prepare("SELECT DISTINCT name FROM task"));
-  for (;;) {
-    KW_TRY(const bool row, rows.step());
-    if (!row) return names;
-    names.push_back(rows.text(0));
-  }
-}
+using workbench::Ranking;
 
 Json json_of(const Contender& one) {
   Json json = {{"run", fmt::format("r{}", one.run)},
@@ -142,13 +68,14 @@ void print(const std::string& name, const Ranking& ranking, const store::Store::
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out, "null"));
   if (!store) return kNo;
-  std::string name;
-  KW_TRY(const std::string snapshot, snapshot_meant(*store, arguments.text("TASK"), name));
+  const auto task = suites::find_task(arguments.text("TASK"));
+  const std::string name = task.ok() ? task->name : arguments.text("TASK");
+  KW_TRY(const std::string snapshot, workbench::snapshot_meant(*store, name, task.ok() ? &*task : nullptr));
   if (snapshot.empty()) {
-    KW_TRY(const std::vector<std::string> names, recorded_tasks(*store));
+    KW_TRY(const std::vector<std::string> names, workbench::recorded_tasks(*store));
     return fail("no kernel for '{}' was recorded in {}{}", name, store->folder().string(), nearest_hint(name, names));
   }
-  const std::string machine = machine_identity();
+  const std::string machine = workbench::machine_identity();
   KW_TRY(auto contenders, store->contenders(snapshot, machine));
   KW_TRY(const auto elsewhere, store->elsewhere(name, snapshot, machine));
   if (contenders.empty()) {
@@ -163,7 +90,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     }
     return kNo;
   }
-  const Ranking ranking = ranking_of(std::move(contenders));
+  const Ranking ranking = workbench::ranking_of(std::move(contenders));
   const Contender& best = ranking.best;
   if (arguments.has("--source")) {
     KW_TRY(const std::string source, store->source(best.source_hash));

@@ -1,4 +1,4 @@
-#include "cli/machine.h"
+#include "workbench/machine.h"
 
 #include <sys/utsname.h>
 
@@ -11,7 +11,7 @@
 #include "targets/cpu/kept_roofs.h"
 #include "targets/cpu/tools.h"
 
-namespace kw::cli {
+namespace kw::workbench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -63,4 +63,4 @@ store::Machine this_machine(const std::string& tier) {
           .facts = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-}  // namespace kw::cli
+}  // namespace kw::workbench
