@@ -46,7 +46,10 @@ std::string problem_of(const Json& answer) {
 Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
             Json* answer) {
   const auto text = worker.ask(command.dump(), descriptors, deadline);
-  if (!text.ok()) return Trouble{.kind = Trouble::Kind::crashed, .text = text.error().message};
+  if (!text.ok()) {
+    const bool slow = text.error().message == kNoAnswer;
+    return Trouble{.kind = slow ? Trouble::Kind::slow : Trouble::Kind::crashed, .text = text.error().message};
+  }
   *answer = Json::parse(*text, nullptr, false);
   if (std::string problem = problem_of(*answer); !problem.empty()) return refused(std::move(problem));
   return std::nullopt;
@@ -112,7 +115,7 @@ Status Framework::wake() {
   overhead_of_.clear();
   KW_TRY(worker_, Worker::start(rival_));
   Json answer;
-  if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.load, &answer)) {
+  if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
     return fail("the worker of {} does not start: {}; kw rivals install {} makes its environment anew", rival_.name,
                 outcome->text, rival_.name);
   }
@@ -177,8 +180,8 @@ Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& i
 Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                        Clock::time_point deadline) {
   Json answer;
-  if (Outcome outcome =
-          ask(worker_, {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}}, {}, deadline, &answer)) {
+  const Json command = {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}};
+  if (Outcome outcome = ask(worker_, command, {}, std::min(deadline, Clock::now() + patience_.run), &answer)) {
     return outcome;
   }
   try {
@@ -209,18 +212,23 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
     trial.why = std::move(why);
     return trial;
   };
+  const auto stopped_by = [&](const Trouble& trouble) {
+    trial.lasts = trouble.kind != Trouble::Kind::slow;
+    return missed(trouble.kind == Trouble::Kind::refused ? Trial::State::unsupported : Trial::State::failed,
+                  trouble.text);
+  };
   const auto loaded = load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads);
-  if (!loaded.ok()) return missed(Trial::State::failed, loaded.error().message);
-  if (const Outcome& outcome = *loaded) {
-    const bool gone = outcome->kind == Trouble::Kind::crashed;
-    return missed(gone ? Trial::State::failed : Trial::State::unsupported, outcome->text);
+  if (!loaded.ok()) {
+    trial.lasts = false;
+    return missed(Trial::State::failed, loaded.error().message);
   }
+  if (*loaded) return stopped_by(**loaded);
   constexpr std::size_t kCalls = 2;
   const auto stage = make_stage(instance, kCalls);
   if (!stage.ok()) return missed(Trial::State::failed, stage.error().message);
   if (const Outcome outcome =
           arrange(stage->layout, instance, stage->inputs, stage->outputs, Clock::now() + patience_.run)) {
-    return missed(Trial::State::unsupported, outcome->text);
+    return stopped_by(*outcome);
   }
   // Twice on other inputs: what runs nothing shows the first answer again.
   for (std::size_t call = 0; call < kCalls; ++call) {
@@ -232,8 +240,7 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
     double time_ns = 0;
     if (const Outcome outcome = run(static_cast<std::uint32_t>(call), 1, static_cast<std::uint32_t>(call), &time_ns,
                                     Clock::now() + patience_.run)) {
-      const bool gone = outcome->kind == Trouble::Kind::crashed;
-      return missed(gone ? Trial::State::failed : Trial::State::unsupported, outcome->text);
+      return stopped_by(*outcome);
     }
     const auto expected = ops::evaluate(instance.graph, inputs);
     if (!expected.ok()) return missed(Trial::State::failed, expected.error().message);
@@ -251,7 +258,7 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
   for (int i = 0; i < kTrialCalls && spent_ns < kTrialNs; ++i) {
     double time_ns = 0;
     if (const Outcome outcome = run(0, 1, 1, &time_ns, Clock::now() + patience_.run)) {
-      return missed(Trial::State::failed, outcome->text);
+      return stopped_by(*outcome);
     }
     times_ns.push_back(time_ns);
     spent_ns += time_ns;
@@ -264,7 +271,9 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
 Trial Framework::try_all(const Model& model, const judge::Instance& instance, int threads) {
   const fs::path file = model.folder / fmt::format("{}-{}", threads, kTrialFile);
   if (const auto kept = read_file(file); kept.ok()) return trial_from_json(*kept);
+  if (const auto kept = passing_.find(file.string()); kept != passing_.end()) return kept->second;
   Trial best;
+  bool lasts = true;
   if (const Status woken = wake(); !woken.ok()) {
     best.why = woken.error().message;
     return best;
@@ -273,11 +282,17 @@ Trial Framework::try_all(const Model& model, const judge::Instance& instance, in
   const std::vector<std::string> settings = settings_;
   for (const std::string& setting : settings) {
     const Trial one = try_setting(model, instance, setting, threads);
+    lasts = lasts && one.lasts;
     const bool better = best.setting.empty() || (one.right() && (!best.right() || one.time_ns < best.time_ns));
     // Of several that are not right the first is the one to tell of.
     if (better) best = one;
   }
-  [[maybe_unused]] const Status written = write_file(file, trial_as_json(best));
+  best.lasts = lasts;
+  if (lasts) {
+    [[maybe_unused]] const Status written = write_file(file, trial_as_json(best));
+  } else {
+    passing_[file.string()] = best;
+  }
   return best;
 }
 
@@ -305,6 +320,7 @@ Status Framework::forget(const judge::Instance& instance) {
   KW_TRY(const Model model, model_of(instance));
   std::error_code error;
   fs::remove_all(model.folder, error);
+  passing_.clear();
   entered_.clear();
   return {};
 }

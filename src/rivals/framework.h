@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Trial {
   std::string setting;  // the best one; of those that were tried in vain, the last
   std::string why;      // it does not run right
   double time_ns = 0;   // of a call, roughly
+  bool lasts = true;    // false: a setting did not answer in time, which a busy machine can do to it
 
   bool right() const { return state == State::right; }
 };
@@ -32,8 +34,9 @@ Trial trial_from_json(const std::string& text);
 
 // How long a worker may take before it is given up.
 struct Patience {
-  std::chrono::seconds load{120};  // importing the framework, converting a model
-  std::chrono::seconds run{30};
+  std::chrono::seconds start{120};  // Python and the framework's own import
+  std::chrono::seconds load{120};   // converting a model
+  std::chrono::seconds run{20};
 };
 
 class Framework final : public judge::Guest {
@@ -84,6 +87,7 @@ class Framework final : public judge::Guest {
   std::string entered_;  // the model's text; empty: none
   int threads_ = 0;
   Trial trial_;
+  std::map<std::string, Trial> passing_;  // that do not last, by the file that would hold them
   std::vector<Tensor> weights_;
   std::vector<std::vector<Shape>> shapes_;  // of each call of the last run, where they are not as declared
   double overhead_ns_ = 0;

@@ -23,6 +23,8 @@ namespace {
 constexpr rlim_t kMostMemory = rlim_t{12} << 30;
 // Of each file that it writes.
 constexpr rlim_t kMostFile = rlim_t{2} << 30;
+// One that has let go of its socket is ending, and how is told by the system when it is done: on a busy machine later.
+constexpr std::chrono::seconds kMostEnding{5};
 // Where the worker finds its end of the socket.
 constexpr int kLink = 3;
 
@@ -51,13 +53,12 @@ constexpr int kLink = 3;
 
 }  // namespace
 
-std::string Worker::Process::end() {
+std::string Worker::Process::end(std::chrono::milliseconds patience) {
   if (pid == 0) return {};
   link.close_now();
   int status = 0;
-  // It may have ended by itself.
   pid_t ended = ::waitpid(pid, &status, WNOHANG);
-  for (int i = 0; ended == 0 && i < 20; ++i) {
+  for (const auto deadline = Clock::now() + patience; ended == 0 && Clock::now() < deadline;) {
     ::usleep(1000);
     ended = ::waitpid(pid, &status, WNOHANG);
   }
@@ -112,12 +113,12 @@ Result<std::string> Worker::ask(const std::string& command, std::span<const int>
     } while (ready < 0 && errno == EINTR);
     if (ready == 0) {
       process_.reset();
-      return fail("did not answer in time");
+      return fail("{}", kNoAnswer);
     }
     packet = sandbox::receive_packet(link);
   }
   if (packet.bytes.empty()) {
-    const std::string how = process_->end();
+    const std::string how = process_->end(kMostEnding);
     process_.reset();
     return fail("{}", how.empty() ? "its worker is gone" : how);
   }

@@ -15,6 +15,9 @@ namespace kw::rivals {
 
 using Clock = std::chrono::steady_clock;
 
+// What ask() fails with where the process may only be slow.
+inline constexpr char kNoAnswer[] = "did not answer in time";
+
 // Ends with its object. Off the network where the system allows it; nothing that it prints reaches anyone.
 class Worker {
  public:
@@ -32,9 +35,9 @@ class Worker {
   struct Process {
     int pid = 0;
     sandbox::Descriptor link;
-    // Kills it, and says how it had ended where it had.
-    std::string end();
-    ~Process() { end(); }
+    // Kills it where it does not end by itself within this time, and says how it had ended where it had.
+    std::string end(std::chrono::milliseconds patience);
+    ~Process() { end(std::chrono::milliseconds(20)); }
   };
   std::unique_ptr<Process> process_;
 };

@@ -32,7 +32,7 @@ class TheRival(worker.Rival):
         if inputs[0].size == 1:
             return
         self.calls += 1
-        if HOW == "hangs":
+        if HOW == "hangs" or HOW == "hangs_later" and self.calls > 40:
             time.sleep(1000)
         if HOW == "dies_later" and self.calls > 40:
             os.abort()
