@@ -68,10 +68,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     Verdict verdict;
     verdict.task = json.at("task");
     verdict.target = json.at("target");
-    const std::string stage = json.at("stage");
-    for (int i = 0; i <= static_cast<int>(VerdictStage::accepted); ++i) {
-      if (name_of(static_cast<VerdictStage>(i)) == stage) verdict.stage = static_cast<VerdictStage>(i);
-    }
+    verdict.stage = stage_named(json.at("stage").get<std::string>()).value_or(verdict.stage);
     if (json.at("reason").is_string()) verdict.reason = json["reason"];
     for (const Json& error : json.at("errors")) {
       verdict.errors.push_back({error.at("file"), error.at("line"), error.at("message"), error.at("around")});

@@ -26,4 +26,11 @@ std::string_view name_of(VerdictStage stage) {
   return "";
 }
 
+std::optional<VerdictStage> stage_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(VerdictStage::accepted); ++i) {
+    if (name_of(static_cast<VerdictStage>(i)) == name) return static_cast<VerdictStage>(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace kw

@@ -14,6 +14,7 @@ namespace kw {
 // How far a candidate came: the stage that stopped it, or accepted.
 enum class VerdictStage { build, load, verify, hidden, guard, precision, behaviour, time, accepted };
 std::string_view name_of(VerdictStage stage);
+std::optional<VerdictStage> stage_named(std::string_view name);
 
 // A place in the candidate's source that a reader should look at.
 struct SourceError {
