@@ -154,7 +154,7 @@ TEST(Figures, AsJsonHaveTheKeysThatAreDocumented) {
   EXPECT_EQ(json["categories"]["Matrix"]["tasks"], 4);
   EXPECT_DOUBLE_EQ(json["categories"]["Matrix"]["fast"]["plain"]["2"], 0.25);
   EXPECT_TRUE(json["categories"]["Matrix"]["geomean"]["mnn"].is_null());
-  const Json empty = Json::parse(figures_as_json(figures_of({}, {})));
+  const Json empty = Json::parse(figures_as_json(figures_of({}, std::vector<Outcome>())));
   EXPECT_TRUE(empty["csr"].is_null());
 }
 
