@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "judge/cell.h"
+#include "judge/glance.h"
 #include "judge/instance.h"
 #include "kernel/verdict.h"
 #include "ops/compare.h"
@@ -39,6 +40,7 @@ struct Exam {
   const Arena* inputs = nullptr;
   int threads = 1;
   std::uint64_t seed = 0;
+  const Glance* glance = nullptr;  // only these inputs, in the task's own shape
 };
 
 Result<Examined> examine(const Exam& exam);

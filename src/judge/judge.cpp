@@ -11,6 +11,7 @@ namespace {
 
 constexpr char kTarget[] = "cpu";
 constexpr char kPlain[] = "plain";
+constexpr int kGlanceRounds = 10;
 
 void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
   verdict.stage = stage;
@@ -39,6 +40,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   verdict.target = kTarget;
   verdict.tier = tier().name();
   verdict.caches = one.cold ? "cold" : "warm";
+  verdict.glanced = one.glance != nullptr;
 
   const auto tunables = read_tunables(one.source.text);
   if (!tunables.ok()) {
@@ -69,7 +71,8 @@ Result<Inspected> Judge::inspect(const Case& one) {
                                            .library = &inspected.built.library,
                                            .inputs = &inputs,
                                            .threads = one.threads,
-                                           .seed = secret()}));
+                                           .seed = secret(),
+                                           .glance = one.glance}));
   verdict.max_error = examined.max_error;
   verdict.varies = examined.varies;
   if (examined.finding) {
@@ -85,7 +88,9 @@ Result<Inspected> Judge::inspect(const Case& one) {
     inspected.rivals.push_back({std::move(name), &built->library});
   };
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
-  if (const auto source = plain::plain_kernel(graph); source.ok()) {
+  if (!one.plain) {
+    // Others are enough.
+  } else if (const auto source = plain::plain_kernel(graph); source.ok()) {
     // At the level that was asked for from outside; what the candidate's source asks for is for itself alone.
     Settings level;
     for (const char* name : {"compiler", "flags"}) {
@@ -123,7 +128,9 @@ Result<std::shared_ptr<const Built>> Judge::rival(const Source& source, const Ch
 Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   Verdict verdict = std::move(inspected.verdict);
   if (!verdict.accepted() || !one.timed) return verdict;
-  RaceRules rules{.threads = one.threads, .cold = one.cold, .budget_s = one.budget_s, .seed = secret()};
+  RaceRules rules{
+      .threads = one.threads, .cold = one.cold, .budget_s = one.budget_s, .seed = secret(), .glance = one.glance};
+  if (one.glance != nullptr) rules.fewest_rounds = kGlanceRounds;
   if (one.pairs) {
     rules.most_rounds = *one.pairs;
     rules.stops_early = false;

@@ -32,7 +32,9 @@ struct Case {
   bool cold = false;
   double budget_s = 2;       // of timing
   std::optional<int> pairs;  // exactly this many, no early end
-  bool timed = true;         // false: stops when the candidate is known to be right
+  bool plain = true;         // the plain kernel is a rival
+  const Glance* glance = nullptr;
+  bool timed = true;  // false: stops when the candidate is known to be right
 };
 
 // A case on its way: built and examined, not yet timed.

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "judge/arena.h"
 #include "judge/examine.h"
+#include "judge/glance.h"
 #include "judge/guest_lane.h"
 #include "kernel/task.h"
 #include "sandbox/sandbox.h"
@@ -32,6 +33,8 @@ struct RaceRules {
   int most_rounds = 500;
   bool stops_early = true;  // when the answer is clear
   std::uint64_t seed = 0;
+  // Only these inputs, again and again, and an end as soon as the candidate is seen to be far behind.
+  const Glance* glance = nullptr;
 };
 
 struct RaceResult {

@@ -57,6 +57,7 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["tier"] = verdict.tier;
   json["varies"] = verdict.varies;
   json["kept"] = verdict.kept;
+  if (verdict.glanced) json["glanced"] = true;
   // What a compiler quotes of a source may be no UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -97,6 +98,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.tier = json.at("tier");
     verdict.varies = json.at("varies");
     verdict.kept = json.at("kept");
+    verdict.glanced = json.value("glanced", false);
     return verdict;
   } catch (const Json::exception& error) {
     return fail("not a verdict: {}", error.what());

@@ -2,7 +2,7 @@
 //
 //   task, target, accepted, stage, reason (null), errors: [{file, line, message, around}], max_error, time_ns (null),
 //   caches ("warm", "cold"), speedup: {RIVAL: {median, low, high, pairs, claimed}}, roof_fraction (null), noise (null),
-//   tier, varies, kept
+//   tier, varies, kept; glanced (only where a search looked at it no further)
 #pragma once
 
 #include <string>

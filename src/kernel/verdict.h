@@ -72,6 +72,7 @@ struct Verdict {
   std::optional<double> noise;  // the largest difference that two copies of one kernel showed in this run, as a share
   std::string tier;             // of the sandbox
   bool varies = false;          // the kernel does not promise the same bits
+  bool glanced = false;         // only at a glance (judge/glance.h): no proof of anything
   bool kept = false;            // judged earlier, not now
 
   bool accepted() const { return stage == VerdictStage::accepted; }

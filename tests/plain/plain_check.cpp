@@ -1,7 +1,10 @@
-// Holds every plain kernel (kernels/plain) against the operator's reference, on random cases of the operator.
+// Holds our own kernels against the operator's reference, on random cases of the operator: the plain ones
+// (kernels/plain), or those of a technique (kernels/NAME.h) wherever it applies.
 //
-//   kw_plain_check COMPILER [--seed N] [--count N] [OP | task:NAME]...      all operators without names
+//   kw_plain_check COMPILER [--seed N] [--count N] [--set NAME=VALUE]... [--technique NAME] [OP | task:NAME]...
 //
+// Without names: all operators, or all that the technique serves. With a technique, every second case has its inputs
+// beyond the first as weights, which the kernel may prepare.
 // The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -10,7 +13,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
+#include "authors/techniques.h"
 #include "base/files.h"
 #include "ops/compare.h"
 #include "ops/draw.h"
@@ -27,23 +32,31 @@ namespace fs = std::filesystem;
 
 class Compiler {
  public:
-  Compiler(std::string program, fs::path folder) : program_(std::move(program)), folder_(std::move(folder)) {
+  // `settings`: flags for the compiler.
+  Compiler(std::string program, fs::path folder, std::string settings)
+      : program_(std::move(program)), folder_(std::move(folder)), settings_(std::move(settings)) {
     const fs::path data = *data_folder();
     fs::copy_file(data / "include" / "kernelwright.h", folder_ / "kernelwright.h",
                   fs::copy_options::overwrite_existing);
     command(fmt::format("-x c++-header {0}/kernelwright.h -o {0}/kernelwright.h.gch", folder_.string()));
   }
 
-  using Kernel = int (*)(kw_call*);
+  struct Kernel {
+    int (*run)(kw_call*) = nullptr;
+    int (*prepare)(kw_call*) = nullptr;  // null where it has none
+  };
   // Null, and the compiler's words on stderr, where it does not compile.
   Kernel build(const std::string& source) {
     if (const auto found = built_.find(source); found != built_.end()) return found->second;
     const std::string base = (folder_ / fmt::format("k{}", built_.size())).string();
-    Kernel kernel = nullptr;
+    Kernel kernel;
     if (write_file(base + ".cpp", source).ok() && command(fmt::format("-shared {0}.cpp -o {0}.so", base)) == 0) {
       void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
       if (library == nullptr) fmt::print(stderr, "{}\n", dlerror());
-      if (library != nullptr) kernel = reinterpret_cast<Kernel>(dlsym(library, "kw_run"));
+      if (library != nullptr) {
+        kernel.run = reinterpret_cast<int (*)(kw_call*)>(dlsym(library, "kw_run"));
+        kernel.prepare = reinterpret_cast<int (*)(kw_call*)>(dlsym(library, "kw_prepare"));
+      }
     }
     return built_[source] = kernel;
   }
@@ -52,23 +65,41 @@ class Compiler {
  private:
   int command(const std::string& rest) {
     return std::system(fmt::format("{} -std=c++20 -O1 -g0 -march=native -fPIC -Wall -Wextra -Werror -I{} "
-                                   "-include kernelwright.h {}",
-                                   program_, folder_.string(), rest)
+                                   "-include kernelwright.h {} {}",
+                                   program_, folder_.string(), settings_, rest)
                            .c_str());
   }
 
   std::string program_;
   fs::path folder_;
+  std::string settings_;
   std::map<std::string, Kernel> built_;
 };
 
+// The kernel to check; empty where the technique applies to no node.
+Result<std::string> source_of(const ops::Graph& graph, const authors::Technique* technique) {
+  if (technique == nullptr) return plain::plain_kernel(graph);
+  std::vector<const authors::Technique*> choice;
+  for (const ops::GraphNode& node : graph.nodes) {
+    KW_TRY(const bool fits, authors::applies(*technique, graph, node));
+    choice.push_back(fits ? technique : nullptr);
+  }
+  if (std::ranges::all_of(choice, [](const auto* one) { return one == nullptr; })) return std::string();
+  KW_TRY(authors::Draft draft, authors::draft_with(graph, choice));
+  return std::move(draft.source);
+}
+
 // Runs the kernel on drawn inputs; what is wrong, or nothing.
-std::string check_once(Compiler& compiler, const Task& task, const Lengths* lengths, ops::Manner manner,
-                       std::uint64_t seed, std::string* not_checked) {
+std::string check_once(Compiler& compiler, const authors::Technique* technique, const Task& task,
+                       const Lengths* lengths, ops::Manner manner, std::uint64_t seed, std::string* not_checked) {
   auto graph = lengths != nullptr ? ops::resolve(task, *lengths) : ops::resolve(task);
   if (!graph.ok()) return graph.error().message;
-  const auto source = plain::plain_kernel(*graph);
+  const auto source = source_of(*graph, technique);
   if (!source.ok()) return source.error().message;
+  if (source->empty()) {
+    *not_checked = "the technique does not apply";
+    return {};
+  }
   const std::vector<Tensor> inputs = ops::draw_inputs(*graph, manner, seed);
   const auto expected = ops::evaluate(*graph, inputs);
   if (!expected.ok()) {
@@ -76,7 +107,7 @@ std::string check_once(Compiler& compiler, const Task& task, const Lengths* leng
     return {};
   }
   const Compiler::Kernel kernel = compiler.build(*source);
-  if (kernel == nullptr) return "does not compile:\n" + *source;
+  if (kernel.run == nullptr) return "does not compile:\n" + *source;
 
   targets::CallShape shape{.opset = task.opset};
   for (const ops::GraphInput& input : graph->inputs) shape.inputs.push_back(input.type);
@@ -84,9 +115,22 @@ std::string check_once(Compiler& compiler, const Task& task, const Lengths* leng
   for (const ops::GraphNode& node : graph->nodes) shape.nodes.push_back(node.call.attributes);
   std::vector<std::byte> image = targets::call_image(shape);
   kw_call* call = targets::settle(image.data());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const_cast<kw_tensor&>(call->inputs[i]).data = const_cast<std::byte*>(inputs[i].bytes().data());
+  const auto show_inputs = [&](bool constants_only) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool shown = !constants_only || graph->inputs[i].role != Role::input;
+      const_cast<kw_tensor&>(call->inputs[i]).data = shown ? const_cast<std::byte*>(inputs[i].bytes().data()) : nullptr;
+    }
+  };
+  if (kernel.prepare != nullptr) {
+    static std::vector<unsigned char> kept(std::size_t{1} << 27);
+    std::ranges::fill(kept, 0xa5);
+    show_inputs(true);
+    call->kept = kept.data() + 64 - reinterpret_cast<std::uintptr_t>(kept.data()) % 64;
+    call->kept_bytes = static_cast<std::int64_t>(kept.size() - 64);
+    if (kernel.prepare(call) != KW_OK) return fmt::format("says when it prepares: {}", call->message);
+    call->prepared = call->kept_used > 0 ? call->kept : nullptr;
   }
+  show_inputs(false);
   std::vector<Tensor> outputs;
   for (const TensorType& type : shape.outputs) outputs.emplace_back(type);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -96,7 +140,7 @@ std::string check_once(Compiler& compiler, const Task& task, const Lengths* leng
   static std::vector<unsigned char> scratch(std::size_t{1} << 28, 0xa5);  // what a call leaves is rubbish for the next
   call->scratch = scratch.data();
   call->scratch_bytes = static_cast<std::int64_t>(scratch.size());
-  if (kernel(call) != KW_OK) return fmt::format("says: {}", call->message);
+  if (kernel.run(call) != KW_OK) return fmt::format("says: {}", call->message);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const kw_tensor& written = call->outputs[i];
     const Shape got_shape(std::vector<std::int64_t>(written.shape, written.shape + written.rank));
@@ -136,28 +180,34 @@ void count(Tally& tally, const std::string& problem, const std::string& not_chec
   }
 }
 
-Tally check_op(Compiler& compiler, const ops::Op& op, std::uint64_t seed, int cases) {
+Tally check_op(Compiler& compiler, const authors::Technique* technique, const ops::Op& op, std::uint64_t seed,
+               int cases) {
   Tally tally;
   Random random(seed);
   for (int i = 0; i < cases && tally.wrong < 3; ++i) {
     const ops::Sample sample = op.sample(random);
-    const Task task = ops::task_of(op, sample);
+    Task task = ops::task_of(op, sample);
+    if (technique != nullptr && i % 2 == 1) {
+      for (std::size_t k = 1; k < task.values.size(); ++k) {
+        if (task.values[k].role == Role::input) task.values[k].role = Role::weight;
+      }
+    }
     std::string not_checked;
-    const std::string problem =
-        check_once(compiler, task, nullptr, ops::kManners[i % std::size(ops::kManners)], random.bits(), &not_checked);
+    const std::string problem = check_once(compiler, technique, task, nullptr,
+                                           ops::kManners[i % std::size(ops::kManners)], random.bits(), &not_checked);
     count(tally, problem, not_checked);
   }
   return tally;
 }
 
-Tally check_task(Compiler& compiler, const Task& task, std::uint64_t seed) {
+Tally check_task(Compiler& compiler, const authors::Technique* technique, const Task& task, std::uint64_t seed) {
   Tally tally;
   std::vector<Lengths> shapes = ops::hidden_lengths(task, seed, 6);
   shapes.insert(shapes.begin(), task.lengths);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     std::string not_checked;
-    const std::string problem =
-        check_once(compiler, task, &shapes[i], ops::kManners[i % std::size(ops::kManners)], seed + i, &not_checked);
+    const std::string problem = check_once(compiler, technique, task, &shapes[i],
+                                           ops::kManners[i % std::size(ops::kManners)], seed + i, &not_checked);
     count(tally, problem, not_checked);
   }
   return tally;
@@ -168,27 +218,38 @@ int main_of(std::vector<std::string> words) {
   std::uint64_t seed = 1;
   int cases = 20;
   std::vector<std::string> names;
+  std::string settings;
+  std::optional<authors::Technique> technique;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--seed" && i + 1 < words.size())
       seed = std::stoull(words[++i]);
     else if (words[i] == "--count" && i + 1 < words.size())
       cases = std::stoi(words[++i]);
-    else
+    else if (words[i] == "--set" && i + 1 < words.size()) {
+      const std::string& set = words[++i];
+      settings += fmt::format(" -DKW_SET_{}=~,{}", set.substr(0, set.find('=')), set.substr(set.find('=') + 1));
+    } else if (words[i] == "--technique" && i + 1 < words.size()) {
+      auto read = authors::read_technique(*data_folder() / "kernels" / (words[++i] + ".h"));
+      if (!read.ok()) return fmt::print(stderr, "{}\n", read.error().message), 2;
+      technique = *read;
+    } else
       names.push_back(words[i]);
   }
+  if (names.empty() && technique) names = technique->serves;
+  const authors::Technique* way = technique ? &*technique : nullptr;
   if (names.empty()) {
     for (const ops::Op& op : ops::all_ops()) names.push_back(op.name);
   }
   char pattern[] = "/tmp/kw_plain_XXXXXX";
   const fs::path folder = mkdtemp(pattern);
-  Compiler compiler(program, folder);
+  Compiler compiler(program, folder, settings);
   int failed = 0, missing = 0, right = 0;
   for (const std::string& name : names) {
     Tally tally;
     if (name.starts_with("task:")) {
       const auto task = suites::find_task(name.substr(5));
       if (!task.ok()) return fmt::print(stderr, "{}\n", task.error().message), 2;
-      tally = check_task(compiler, *task, seed);
+      tally = check_task(compiler, way, *task, seed);
     } else {
       const ops::Op* op = ops::find_op(name);
       if (op == nullptr) return fmt::print(stderr, "{}: no such operator\n", name), 2;
@@ -196,7 +257,7 @@ int main_of(std::vector<std::string> words) {
         ++missing;
         continue;
       }
-      tally = check_op(compiler, *op, seed, cases);
+      tally = check_op(compiler, way, *op, seed, cases);
     }
     right += tally.right;
     if (tally.wrong == 0 && tally.right > 0) continue;

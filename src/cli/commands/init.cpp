@@ -1,7 +1,10 @@
 // kw init: a kernel to start from.
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <ostream>
 
+#include "authors/techniques.h"
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
@@ -12,11 +15,29 @@
 namespace kw::cli::commands {
 namespace {
 
+// The kernel that a technique makes; "first" is what a search would begin with.
+Result<std::string> fast_kernel(const ops::Graph& graph, const std::string& technique) {
+  KW_TRY(const auto techniques, authors::read_techniques());
+  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  if (technique == "first") return std::move(drafts.front().source);
+  std::vector<std::string> names;
+  for (authors::Draft& draft : drafts) {
+    if (draft.technique == technique) return std::move(draft.source);
+    names.push_back(draft.technique);
+  }
+  return fail("{}: no technique for {}; there are: first, {}", technique, graph.task->name, fmt::join(names, ", "));
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const std::string source, plain::plain_kernel(graph));
+  std::string source;
+  if (arguments.has("--technique")) {
+    KW_TRY(source, fast_kernel(graph, arguments.text("--technique")));
+  } else {
+    KW_TRY(source, plain::plain_kernel(graph));
+  }
   if (!arguments.has("--out")) {
     out << source;
     return kYes;
@@ -45,9 +66,13 @@ Command init() {
                    .value = "FILE",
                    .help = "where to write it; else it is printed",
                    .completes = Completes::file},
+                  {.name = "--technique",
+                   .value = "NAME",
+                   .help = "a fast kernel in place of the plain one; `first` is what a search begins with, `kw show` "
+                           "lists those that serve the task"},
                   {.name = "--force", .help = "write over a file that is there"},
                   {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true}},
-      .examples = {"kw init Relu", "kw init Softmax --out softmax.cpp"},
+      .examples = {"kw init Relu", "kw init Relu --technique first"},
       .run = run};
 }
 

@@ -1,0 +1,118 @@
+#include <bit>
+
+// Vectors of as many lanes as the processor's registers hold, over the compilers' vector extensions: the same source
+// serves AVX2, AVX-512 and NEON. Arithmetic, comparisons (-1 where true) and `mask ? a : b` are the language's own.
+// Addresses need no alignment.
+
+KW_TUNE(LANES, 0, 0, 4, 8, 16);  // of float; 0: what the processor has
+
+namespace simd {
+
+#if defined(__AVX512F__)
+inline constexpr int kNatural = 16;
+#elif defined(__AVX__)
+inline constexpr int kNatural = 8;
+#else
+inline constexpr int kNatural = 4;
+#endif
+inline constexpr int kLanes = LANES == 0 ? kNatural : LANES;
+
+// T's with as many lanes as floats have, whatever T's size.
+template <class T, int N = kLanes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+template <class T, int N = kLanes>
+using Vector = typename VectorOf<T, N>::type;
+
+using Floats = Vector<float>;
+using Ints = Vector<int32_t>;
+using Unsigned = Vector<uint32_t>;
+
+template <class V, class T>
+inline V load_as(const T* from) {
+  V value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+inline Floats load(const float* from) { return load_as<Floats>(from); }
+template <class V, class T>
+inline void store(T* to, V value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+inline Floats splat(float value) { return Floats{} + value; }  // -0 becomes 0
+inline Ints splat(int32_t value) { return Ints{} + value; }
+
+// The first `count` elements; the other lanes hold `rest`.
+inline Floats load_some(const float* from, int64_t count, float rest = 0) {
+  float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = i < count ? from[i] : rest;
+  return load(lanes);
+}
+inline void store_some(float* to, Floats value, int64_t count) {
+  for (int i = 0; i < kLanes; ++i) {
+    if (i < count) to[i] = value[i];
+  }
+}
+
+inline Ints bits_of(Floats value) { return std::bit_cast<Ints>(value); }
+inline Floats floats_of(Ints bits) { return std::bit_cast<Floats>(bits); }
+inline Floats converted(Ints value) { return __builtin_convertvector(value, Floats); }
+inline Ints truncated(Floats value) { return __builtin_convertvector(value, Ints); }
+
+inline Floats abs(Floats x) { return floats_of(bits_of(x) & 0x7fffffff); }
+// `magnitude` with the sign of `sign`.
+inline Floats with_sign(Floats magnitude, Floats sign) {
+  return floats_of((bits_of(magnitude) & 0x7fffffff) | (bits_of(sign) & int32_t(0x80000000)));
+}
+// As the processor's: the second where one of them is NaN.
+inline Floats max(Floats a, Floats b) { return a > b ? a : b; }
+inline Floats min(Floats a, Floats b) { return a < b ? a : b; }
+
+inline Floats sqrt(Floats x) {
+#if defined(__AVX512F__)
+  if constexpr (kLanes == 16) return std::bit_cast<Floats>(_mm512_sqrt_ps(std::bit_cast<__m512>(x)));
+#endif
+#if defined(__AVX__)
+  if constexpr (kLanes == 8) return std::bit_cast<Floats>(_mm256_sqrt_ps(std::bit_cast<__m256>(x)));
+#endif
+  Floats root{};
+  for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(x[i]);
+  return root;
+}
+
+// To whole numbers: to the nearest (ties to even), down, up.
+enum class Whole { nearest, down, up };
+template <Whole kWay>
+inline Floats to_whole(Floats x) {
+  [[maybe_unused]] constexpr int kMode = kWay == Whole::nearest ? 8 : kWay == Whole::down ? 9 : 10;  // x86: and quiet
+#if defined(__AVX512F__)
+  if constexpr (kLanes == 16) return std::bit_cast<Floats>(_mm512_roundscale_ps(std::bit_cast<__m512>(x), kMode));
+#endif
+#if defined(__AVX__)
+  if constexpr (kLanes == 8) return std::bit_cast<Floats>(_mm256_round_ps(std::bit_cast<__m256>(x), kMode));
+#endif
+  Floats whole{};
+  for (int i = 0; i < kLanes; ++i) {
+    whole[i] = kWay == Whole::nearest ? __builtin_rintf(x[i])
+               : kWay == Whole::down  ? __builtin_floorf(x[i])
+                                      : __builtin_ceilf(x[i]);
+  }
+  return whole;
+}
+
+// All lanes as one, by halves.
+template <class Combine>
+inline float combined(Floats value, Combine combine) {
+  float lanes[kLanes];
+  store(lanes, value);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+inline float sum(Floats value) {
+  return combined(value, [](float a, float b) { return a + b; });
+}
+
+}  // namespace simd

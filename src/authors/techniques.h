@@ -1,0 +1,58 @@
+// Kernels with no language model: the techniques of kernels/, and the sources that they make for a task.
+//
+// A technique is one file, kernels/NAME.h: functions in the form of plain/compose.h for the operators that it serves,
+// with tunables in them. Its opening comment says what the idea is and, in lines of their own, where it applies:
+//
+//   // serves: MatMul, Gemm
+//   // types: float32                     of all the node's float tensors; any of a list; left out: all types
+//   // when: group == 1 && rank0 == 4     integer arithmetic on the node's facts, below; left out: always
+//   // order: 10                          which is tried first: the lowest; 50 where it is left out, plain code is last
+//
+// Facts: the node's integer attributes by their names (`group`), lists of them by name and place (`kernel_shape0`),
+// `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, and `size0`: how many elements it has.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/dtype.h"
+#include "kernel/tunables.h"
+#include "ops/graph.h"
+
+namespace kw::authors {
+
+struct Technique {
+  std::string name;  // of the file
+  std::filesystem::path file;
+  std::string idea;  // the opening comment's first sentence
+  std::vector<std::string> serves;
+  std::vector<DType> types;
+  std::string when;
+  int order = 50;
+  std::vector<std::string> prepares;  // operators with a prepare_OP
+};
+
+// Reads kernels/; a file that is not a technique is an error that names it.
+Result<std::vector<Technique>> read_techniques();
+Result<Technique> read_technique(const std::filesystem::path& file);
+
+// Whether it can compute this node.
+Result<bool> applies(const Technique& technique, const ops::Graph& graph, const ops::GraphNode& node);
+
+// A kernel of a task that an author proposes to begin with, its tunables open.
+struct Draft {
+  std::string technique;  // "gemm_packed"; of several nodes "conv_depthwise+gemm_packed"; "plain"
+  std::string source;
+  Tunables tunables;
+};
+
+// The kernel in which each node is computed with its technique; null: plainly.
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice);
+
+// All that the techniques offer for the task, the most promising first and the plain kernel last. A node that no
+// technique serves gets its plain function.
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques);
+
+}  // namespace kw::authors

@@ -1,0 +1,244 @@
+#include "plain/compose.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+#include "base/files.h"
+
+namespace kw::plain {
+namespace {
+
+std::string cpp_type(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    case DType::float16:
+      return "kw::float16";
+    case DType::bfloat16:
+      return "kw::bfloat16";
+    case DType::boolean:
+      return "bool";
+    default:
+      return std::string(name_of(dtype)) + "_t";
+  }
+}
+
+// The functions of operators, put one after the other: what each includes comes first, once; the headers of the
+// language are gathered for the top of the file.
+class Functions {
+ public:
+  Status add(const std::filesystem::path& file, const std::string& space = "") {
+    if (!added_.insert(file.lexically_normal().string()).second) return {};
+    KW_TRY(const std::string text, read_file(file));
+    std::istringstream lines(text);
+    std::string body;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("#include <")) {
+        if (line != "#include <kernelwright.h>") headers_.insert(line);
+      } else if (line.starts_with("#include \"")) {
+        const std::size_t begin = line.find('"') + 1;
+        KW_CHECK(add(file.parent_path() / line.substr(begin, line.find('"', begin) - begin)));
+      } else if (!line.starts_with("#pragma once") && !(body.empty() && line.empty())) {
+        body += line + "\n";
+      }
+    }
+    while (body.ends_with("\n\n")) body.pop_back();
+    if (!space.empty()) body = fmt::format("namespace {0} {{\n\n{1}\n}}  // namespace {0}\n", space, body);
+    text_ += body + "\n";
+    return {};
+  }
+
+  const std::set<std::string>& headers() const { return headers_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::set<std::string> added_;
+  std::set<std::string> headers_;
+  std::string text_;
+};
+
+// Names of the task as C++ identifiers, no two the same.
+class Names {
+ public:
+  std::string add(const std::string& name) {
+    std::string made;
+    for (char c : name) made += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    // Operators begin with a capital letter, keywords and the kernel's own words are few.
+    if (made.empty() || !std::islower(static_cast<unsigned char>(made[0]))) made = "t_" + made;
+    static const std::set<std::string> kTaken = {
+        "and",    "or",    "not",     "xor",    "call",   "float",    "double",  "int",    "bool",   "auto",
+        "const",  "for",   "if",      "do",     "while",  "switch",   "case",    "true",   "false",  "new",
+        "delete", "this",  "union",   "void",   "long",   "short",    "char",    "signed", "sizeof", "static",
+        "struct", "class", "default", "else",   "enum",   "return",   "kw",      "std",    "try",    "using",
+        "break",  "throw", "goto",    "export", "inline", "register", "operator"};
+    if (kTaken.contains(made)) made += "_";
+    while (!taken_.insert(made).second) made += "_";
+    return made;
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+// The type of an input that is left out: of its group where that is known, else what the operator takes most likely.
+std::string type_of_absent(const ops::Call& call, const ops::InputSpec& spec) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const ops::InputSpec& other = call.op->inputs[std::min(i, call.op->inputs.size() - 1)];
+    if (!spec.group.empty() && other.group == spec.group && call.has(i)) return cpp_type(call.dtype(i));
+  }
+  for (DType likely : {DType::float32, DType::int64}) {
+    if (spec.types.has(likely)) return cpp_type(likely);
+  }
+  return cpp_type(spec.types.list().front());
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+// "Softmax(call.node(0), x, y);" with the declarations of results before it.
+class Writer {
+ public:
+  Writer(const ops::Graph& graph, const std::vector<Piece>& pieces)
+      : graph_(graph), pieces_(pieces), names_(graph.types.size()), inputs_(graph.types.size()) {}
+
+  std::string body() {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      names_[i] = all_names_.add(graph_.inputs[i].name);
+      inputs_[i] = names_[i];
+      line("const auto {} = call.input<{}>({});", names_[i], cpp_type(graph_.inputs[i].type.dtype), i);
+    }
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const auto slot = static_cast<std::size_t>(graph_.outputs[i]);
+      names_[slot] = all_names_.add(graph_.names[slot]);
+      inputs_[slot] = names_[slot] + ".read()";
+      line("auto {} = call.output<{}>({});", names_[slot], cpp_type(graph_.types[slot].dtype), i);
+    }
+    if (prepares()) line("const auto kept = call.prepared<const void*>();");
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(graph_.nodes[i], i);
+    return text_;
+  }
+
+  bool prepares() const { return std::ranges::any_of(pieces_, &Piece::prepares); }
+
+  // Of kw_prepare: what each node keeps, as a list of addresses; null for nodes that keep nothing.
+  std::string preparation() {
+    text_.clear();
+    line("const auto kept = call.keep<const void*>({});", graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!pieces_[i].prepares) {
+        line("kept[{}] = nullptr;", i);
+        continue;
+      }
+      const ops::Op& op = *graph_.nodes[i].call.op;
+      std::vector<std::string> arguments = {"call", fmt::format("call.node({})", i)};
+      for (std::size_t k = 0; k < op.inputs.size(); ++k) arguments.push_back(ahead(graph_.nodes[i], k));
+      line("kept[{}] = {}prepare_{}({});", i, space(i), op.name, joined(arguments));
+    }
+    return text_;
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += "  " + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  void between(const std::string& name, DType dtype) { line("auto {} = call.between<{}>();", name, cpp_type(dtype)); }
+
+  void node(const ops::GraphNode& node, std::size_t index) {
+    const ops::Op& op = *node.call.op;
+    std::vector<std::string> arguments = {fmt::format("call.node({})", index)};
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const ops::InputSpec& spec = op.inputs[i];
+      if (spec.variadic) {
+        std::vector<std::string> all;
+        for (std::size_t k = i; k < node.inputs.size(); ++k) all.push_back(input(node, k));
+        arguments.push_back(fmt::format("std::vector{{{}}}", joined(all)));
+      } else if (node.call.has(i)) {
+        arguments.push_back(input(node, i));
+      } else {
+        arguments.push_back(fmt::format("kw::Tensor<const {}>()", type_of_absent(node.call, spec)));
+      }
+    }
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < node.outputs.size() || i < op.outputs.size(); ++i) all.push_back(output(node, i));
+    if (!op.outputs.empty() && op.outputs.back().variadic) {
+      for (std::string& name : all) name = "&" + name;
+      arguments.push_back(fmt::format("std::vector{{{}}}", joined(all)));
+    } else {
+      arguments.insert(arguments.end(), all.begin(), all.end());
+    }
+    if (pieces_[index].prepares) arguments.push_back(fmt::format("kept[{}]", index));
+    line("{}{}({});", space(index), op.name, joined(arguments));
+  }
+
+  std::string space(std::size_t index) const {
+    return pieces_[index].space.empty() ? std::string() : pieces_[index].space + "::";
+  }
+
+  // An input as kw_prepare sees it: with data where it is constant, with its shape where it is the task's, else empty.
+  std::string ahead(const ops::GraphNode& node, std::size_t i) const {
+    const ops::InputSpec& spec = node.call.op->inputs[i];
+    if (!node.call.has(i)) return fmt::format("kw::Tensor<const {}>()", type_of_absent(node.call, spec));
+    const auto slot = static_cast<std::size_t>(node.inputs[i]);
+    const std::string type = cpp_type(graph_.types[slot].dtype);
+    if (slot < graph_.inputs.size()) return fmt::format("call.input<{}>({})", type, slot);
+    return fmt::format("kw::Tensor<const {}>()", type);
+  }
+
+  std::string input(const ops::GraphNode& node, std::size_t i) const {
+    return inputs_[static_cast<std::size_t>(node.inputs[i])];
+  }
+
+  // Declares the result where it is not one of the task's outputs; one that nobody wants is computed all the same.
+  std::string output(const ops::GraphNode& node, std::size_t i) {
+    const int slot = i < node.outputs.size() ? node.outputs[i] : -1;
+    if (slot < 0) {
+      const std::string name = all_names_.add("unused");
+      between(name, i < node.call.outputs.size() ? node.call.outputs[i].dtype : node.call.outputs[0].dtype);
+      return name;
+    }
+    const auto at = static_cast<std::size_t>(slot);
+    if (names_[at].empty()) {
+      names_[at] = all_names_.add(graph_.names[at]);
+      inputs_[at] = names_[at] + ".read()";
+      between(names_[at], graph_.types[at].dtype);
+    }
+    return names_[at];
+  }
+
+  const ops::Graph& graph_;
+  const std::vector<Piece>& pieces_;
+  Names all_names_;
+  std::vector<std::string> names_;   // of every slot, as a result
+  std::vector<std::string> inputs_;  // of every slot, as it is read
+  std::string text_;
+};
+
+}  // namespace
+
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& opening) {
+  const Task& task = *graph.task;
+  Functions functions;
+  for (const Piece& piece : pieces) KW_CHECK(functions.add(piece.file, piece.space));
+  for (const ops::GraphInput& input : graph.inputs) {
+    if (input.type.shape.rank() > 8) return fail("{}: {} has more than 8 axes", task.name, input.name);
+  }
+  std::string text = opening + "#include <kernelwright.h>\n\n";
+  for (const std::string& header : functions.headers()) text += header + "\n";
+  if (!functions.headers().empty()) text += "\n";
+  text += "namespace {\n\n" + functions.text() + "}  // namespace\n\n";
+  Writer writer(graph, pieces);
+  const std::string body = writer.body();
+  if (writer.prepares()) text += "KW_PREPARE(call) {\n" + writer.preparation() + "}\n\n";
+  return text + "KW_KERNEL(call) {\n" + body + "}\n";
+}
+
+}  // namespace kw::plain

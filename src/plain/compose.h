@@ -1,0 +1,28 @@
+// A kernel of a whole task, put together from one function an operator.
+//
+// The functions are files: kernels/plain/OP.h holds the plain one of each operator, and a technique's file holds fast
+// ones of the operators that it serves. A function is called OP and takes its node, the inputs and the outputs. It may
+// come with a second one, prepare_OP, that packs constant inputs once, before anything is timed; what that returns is
+// then the last argument of every call of OP.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ops/graph.h"
+
+namespace kw::plain {
+
+// Where the function of a node comes from.
+struct Piece {
+  std::filesystem::path file;
+  std::string space;      // the C++ namespace that it is put into; empty: none
+  bool prepares = false;  // there is a prepare_OP
+};
+
+// One C++ source in the contract of kernelwright.h; `pieces` has one for each node. `opening` is its first comment.
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& opening);
+
+}  // namespace kw::plain
