@@ -81,6 +81,32 @@ inline Floats sqrt(Floats x) {
   return root;
 }
 
+// a * b + c, rounded once where the processor can.
+inline Floats fma(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+  if constexpr (kLanes == 16) {
+    return std::bit_cast<Floats>(
+        _mm512_fmadd_ps(std::bit_cast<__m512>(a), std::bit_cast<__m512>(b), std::bit_cast<__m512>(c)));
+  }
+#endif
+#if defined(__FMA__)
+  if constexpr (kLanes == 8) {
+    return std::bit_cast<Floats>(
+        _mm256_fmadd_ps(std::bit_cast<__m256>(a), std::bit_cast<__m256>(b), std::bit_cast<__m256>(c)));
+  }
+  if constexpr (kLanes == 4) {
+    return std::bit_cast<Floats>(
+        _mm_fmadd_ps(std::bit_cast<__m128>(a), std::bit_cast<__m128>(b), std::bit_cast<__m128>(c)));
+  }
+#elif defined(__ARM_NEON)
+  if constexpr (kLanes == 4) {
+    return std::bit_cast<Floats>(
+        vfmaq_f32(std::bit_cast<float32x4_t>(c), std::bit_cast<float32x4_t>(a), std::bit_cast<float32x4_t>(b)));
+  }
+#endif
+  return a * b + c;
+}
+
 // To whole numbers: to the nearest (ties to even), down, up.
 enum class Whole { nearest, down, up };
 template <Whole kWay>
