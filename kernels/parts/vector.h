@@ -69,56 +69,46 @@ inline Floats with_sign(Floats magnitude, Floats sign) {
 inline Floats max(Floats a, Floats b) { return a > b ? a : b; }
 inline Floats min(Floats a, Floats b) { return a < b ? a : b; }
 
-inline Floats sqrt(Floats x) {
+template <class V>
+inline V sqrt(V x) {
 #if defined(__AVX512F__)
-  if constexpr (kLanes == 16) return std::bit_cast<Floats>(_mm512_sqrt_ps(std::bit_cast<__m512>(x)));
+  if constexpr (sizeof(V) == 64) return V(_mm512_sqrt_ps(__m512(x)));
 #endif
 #if defined(__AVX__)
-  if constexpr (kLanes == 8) return std::bit_cast<Floats>(_mm256_sqrt_ps(std::bit_cast<__m256>(x)));
+  if constexpr (sizeof(V) == 32) return V(_mm256_sqrt_ps(__m256(x)));
 #endif
-  Floats root{};
+  V root{};
   for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(x[i]);
   return root;
 }
 
 // a * b + c, rounded once where the processor can.
-inline Floats fma(Floats a, Floats b, Floats c) {
+template <class V>
+inline V fma(V a, V b, V c) {
 #if defined(__AVX512F__)
-  if constexpr (kLanes == 16) {
-    return std::bit_cast<Floats>(
-        _mm512_fmadd_ps(std::bit_cast<__m512>(a), std::bit_cast<__m512>(b), std::bit_cast<__m512>(c)));
-  }
+  if constexpr (sizeof(V) == 64) return V(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
 #endif
 #if defined(__FMA__)
-  if constexpr (kLanes == 8) {
-    return std::bit_cast<Floats>(
-        _mm256_fmadd_ps(std::bit_cast<__m256>(a), std::bit_cast<__m256>(b), std::bit_cast<__m256>(c)));
-  }
-  if constexpr (kLanes == 4) {
-    return std::bit_cast<Floats>(
-        _mm_fmadd_ps(std::bit_cast<__m128>(a), std::bit_cast<__m128>(b), std::bit_cast<__m128>(c)));
-  }
-#elif defined(__ARM_NEON)
-  if constexpr (kLanes == 4) {
-    return std::bit_cast<Floats>(
-        vfmaq_f32(std::bit_cast<float32x4_t>(c), std::bit_cast<float32x4_t>(a), std::bit_cast<float32x4_t>(b)));
-  }
+  if constexpr (sizeof(V) == 32) return V(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+  if constexpr (sizeof(V) == 16) return V(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
+#elif defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
 #endif
   return a * b + c;
 }
 
 // To whole numbers: to the nearest (ties to even), down, up.
 enum class Whole { nearest, down, up };
-template <Whole kWay>
-inline Floats to_whole(Floats x) {
+template <Whole kWay, class V>
+inline V to_whole(V x) {
   [[maybe_unused]] constexpr int kMode = kWay == Whole::nearest ? 8 : kWay == Whole::down ? 9 : 10;  // x86: and quiet
 #if defined(__AVX512F__)
-  if constexpr (kLanes == 16) return std::bit_cast<Floats>(_mm512_roundscale_ps(std::bit_cast<__m512>(x), kMode));
+  if constexpr (sizeof(V) == 64) return V(_mm512_roundscale_ps(__m512(x), kMode));
 #endif
 #if defined(__AVX__)
-  if constexpr (kLanes == 8) return std::bit_cast<Floats>(_mm256_round_ps(std::bit_cast<__m256>(x), kMode));
+  if constexpr (sizeof(V) == 32) return V(_mm256_round_ps(__m256(x), kMode));
 #endif
-  Floats whole{};
+  V whole{};
   for (int i = 0; i < kLanes; ++i) {
     whole[i] = kWay == Whole::nearest ? __builtin_rintf(x[i])
                : kWay == Whole::down  ? __builtin_floorf(x[i])
