@@ -1,0 +1,44 @@
+// What the HTTP protocols of models have in common: a JSON request goes out, and one JSON object or a stream of events
+// comes back, whichever the server chose. A provider says what a whole answer and what an event mean.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+
+#include "models/events.h"
+#include "models/http.h"
+
+namespace kw::models {
+
+// What has been heard of an answer so far.
+struct Heard {
+  std::string text;
+  std::string refusal;    // the model's words, or the reason why it declined
+  bool cut = false;       // at the limit of tokens
+  bool finished = false;  // the model said that it is done
+  bool closed = false;    // the stream said its last word
+  bool usage_said = false;
+  Usage usage;
+  std::optional<Trouble> trouble;  // an error inside of the answer
+};
+
+// Both may throw what nlohmann's JSON throws where something is of the wrong type.
+struct Protocol {
+  void (*whole)(const nlohmann::json& answer, Heard& heard);
+  void (*event)(const Event& event, Heard& heard);
+};
+
+Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
+                const std::stop_token& stop);
+
+// Text as JSON has it; bytes that are no UTF-8 are replaced.
+std::string dumped(const nlohmann::json& json);
+
+// A number that may be missing or null.
+std::int64_t count_in(const nlohmann::json& object, const char* name);
+
+// What an error inside of a stream means.
+Trouble trouble_in_stream(const nlohmann::json& error, const std::string& busy_types);
+
+}  // namespace kw::models
