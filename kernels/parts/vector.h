@@ -6,6 +6,9 @@
 
 KW_TUNE(LANES, 0, 0, 4, 8, 16);  // of float; 0: what the processor has
 
+#pragma GCC diagnostic ignored "-Wunused-function"  // a kernel takes from the parts what it needs
+#pragma GCC diagnostic ignored "-Wpsabi"            // and passes no vectors outside
+
 namespace simd {
 
 #if defined(__AVX512F__)
@@ -43,22 +46,44 @@ inline void store(T* to, V value) {
 inline Floats splat(float value) { return Floats{} + value; }  // -0 becomes 0
 inline Ints splat(int32_t value) { return Ints{} + value; }
 
-// The first `count` elements; the other lanes hold `rest`.
-inline Floats load_some(const float* from, int64_t count, float rest = 0) {
-  float lanes[kLanes];
-  for (int i = 0; i < kLanes; ++i) lanes[i] = i < count ? from[i] : rest;
-  return load(lanes);
-}
-inline void store_some(float* to, Floats value, int64_t count) {
-  for (int i = 0; i < kLanes; ++i) {
-    if (i < count) to[i] = value[i];
-  }
-}
-
 inline Ints bits_of(Floats value) { return std::bit_cast<Ints>(value); }
 inline Floats floats_of(Ints bits) { return std::bit_cast<Floats>(bits); }
 inline Floats converted(Ints value) { return __builtin_convertvector(value, Floats); }
 inline Ints truncated(Floats value) { return __builtin_convertvector(value, Ints); }
+
+// -1 in the first `count` lanes.
+inline Ints first_lanes(int64_t count) {
+  Ints place{};
+  for (int i = 0; i < kLanes; ++i) place[i] = i;
+  return place < static_cast<int32_t>(std::min<int64_t>(count, kLanes));
+}
+// The lanes that `there` names; the others hold 0, or keep what was in memory.
+template <class Mask>
+inline Floats load_where(Mask there, const float* from) {
+#if defined(__AVX__)
+  if constexpr (sizeof(Mask) == 32) return Floats(_mm256_maskload_ps(from, __m256i(there)));
+#endif
+  Floats value{};
+  for (int i = 0; i < kLanes; ++i) {
+    if (there[i]) value[i] = from[i];
+  }
+  return value;
+}
+template <class Mask>
+inline void store_where(Mask there, float* to, Vector<float, sizeof(Mask) / 4> value) {
+#if defined(__AVX__)
+  if constexpr (sizeof(Mask) == 32) return _mm256_maskstore_ps(to, __m256i(there), __m256(value));
+#endif
+  for (int i = 0; i < kLanes; ++i) {
+    if (there[i]) to[i] = value[i];
+  }
+}
+// The first `count` elements, all where there are more; the other lanes hold `rest`.
+inline Floats load_some(const float* from, int64_t count, float rest = 0) {
+  const Ints there = first_lanes(count);
+  return there ? load_where(there, from) : splat(rest);
+}
+inline void store_some(float* to, Floats value, int64_t count) { store_where(first_lanes(count), to, value); }
 
 inline Floats abs(Floats x) { return floats_of(bits_of(x) & 0x7fffffff); }
 // `magnitude` with the sign of `sign`.
@@ -95,6 +120,20 @@ inline V fma(V a, V b, V c) {
   if constexpr (sizeof(V) == 16) return V(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b)));
 #endif
   return a * b + c;
+}
+inline Floats fma(Floats a, float b, Floats c) { return fma(a, Floats{} + b, c); }
+inline Floats fma(Floats a, Floats b, float c) { return fma(a, b, Floats{} + c); }
+inline Floats fma(Floats a, float b, float c) { return fma(a, Floats{} + b, Floats{} + c); }
+
+// Whether a comparison holds in any lane.
+template <class V>
+inline bool any(V mask) {
+#if defined(__AVX__)
+  if constexpr (sizeof(V) == 32) return !_mm256_testz_si256(__m256i(mask), __m256i(mask));
+#endif
+  int32_t found = 0;
+  for (int i = 0; i < kLanes; ++i) found |= mask[i];
+  return found != 0;
 }
 
 // To whole numbers: to the nearest (ties to even), down, up.
