@@ -156,18 +156,21 @@ inline V to_whole(V x) {
   return whole;
 }
 
-// All lanes as one, by halves.
-template <class Combine>
-inline float combined(Floats value, Combine combine) {
-  float lanes[kLanes];
-  store(lanes, value);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+// All lanes as one, by halves; `combine` takes two numbers or two vectors.
+template <int N = kLanes, class Combine>
+inline float combined(Vector<float, N> value, Combine combine) {
+  if constexpr (N > 4) {
+    struct Halves {
+      Vector<float, N / 2> low, high;
+    };
+    const auto halves = std::bit_cast<Halves>(value);
+    return combined<N / 2>(combine(halves.low, halves.high), combine);
+  } else {
+    return combine(combine(value[0], value[2]), combine(value[1], value[3]));
   }
-  return lanes[0];
 }
 inline float sum(Floats value) {
-  return combined(value, [](float a, float b) { return a + b; });
+  return combined(value, [](auto a, auto b) { return a + b; });
 }
 
 }  // namespace simd
