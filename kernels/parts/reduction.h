@@ -1,0 +1,238 @@
+#include "vector.h"
+
+// Reductions along any axes. A shape is first seen as runs of axes that are kept and reduced in turn; what is left in
+// the innermost two is either rows, each folded with several accumulators, or columns, folded eight rows at a time into
+// a block of results that stays in the first cache. Sums are made of partial sums, so that they keep float's accuracy.
+
+KW_TUNE(REDUCE_ACCUMULATORS, 4, 2, 4, 8);            // vectors, along rows
+KW_TUNE(REDUCE_BLOCK, 2048, 512, 1024, 2048, 4096);  // columns that are folded together
+
+struct ReductionRuns {
+  int rank = 0;
+  int64_t length[KW_MAX_RANK];
+  bool reduced[KW_MAX_RANK];
+  kw::Shape result;
+  int64_t terms = 1;  // how many elements go into one result
+
+  void add(int64_t size, bool is_reduced) {
+    if (is_reduced) terms *= size;
+    if (size == 1) return;
+    if (rank > 0 && reduced[rank - 1] == is_reduced) {
+      length[rank - 1] *= size;
+    } else {
+      length[rank] = size;
+      reduced[rank++] = is_reduced;
+    }
+  }
+};
+
+// Without axes all are reduced, unless noop_with_empty_axes says none.
+inline ReductionRuns reduction_runs(const kw::Node& node, const kw::Shape& shape, kw::Tensor<const int64_t> axes) {
+  const kw::List<int64_t> list = axes.given() ? kw::List<int64_t>{axes.data(), axes.count()} : node.integers("axes");
+  unsigned named = list.empty() && node.integer("noop_with_empty_axes") == 0 ? ~0u : 0u;
+  for (int64_t axis : list) named |= 1u << (axis < 0 ? axis + shape.rank : axis);
+  const bool keeps = node.integer("keepdims", 1) != 0;
+  ReductionRuns runs;
+  for (int axis = 0; axis < shape.rank; ++axis) {
+    const bool reduced = (named >> axis & 1) != 0;
+    runs.add(shape.dims[axis], reduced);
+    if (!reduced || keeps) runs.result.push(reduced ? 1 : shape.dims[axis]);
+  }
+  return runs;
+}
+
+// What is folded: `term` of every element joined with what is there, from kStart on. kNeutral is an element that
+// changes nothing. Where kShifted, terms also take a number that belongs to their result.
+struct SumOfElements {
+  static constexpr float kStart = 0, kNeutral = 0;
+  static constexpr bool kShifted = false;
+  template <class V>
+  static V term(V x, V) {
+    return x;
+  }
+  template <class V>
+  static V join(V a, V b) {
+    return a + b;
+  }
+};
+struct SumOfMagnitudes : SumOfElements {
+  static float term(float x, float) { return __builtin_fabsf(x); }
+  static simd::Floats term(simd::Floats x, simd::Floats) { return simd::abs(x); }
+};
+struct SumOfSquares : SumOfElements {
+  template <class V>
+  static V term(V x, V) {
+    return x * x;
+  }
+};
+struct LargestElement : SumOfElements {
+  static constexpr float kStart = -INFINITY, kNeutral = -INFINITY;
+  template <class V>
+  static V join(V best, V value) {  // NaN is passed over
+    return value > best ? value : best;
+  }
+};
+struct SmallestElement : SumOfElements {
+  static constexpr float kStart = INFINITY, kNeutral = INFINITY;
+  template <class V>
+  static V join(V best, V value) {
+    return value < best ? value : best;
+  }
+};
+struct ProductOfElements : SumOfElements {
+  static constexpr float kStart = 1, kNeutral = 1;
+  template <class V>
+  static V join(V a, V b) {
+    return a * b;
+  }
+};
+
+template <class F>
+inline float fold_row(const float* x, int64_t count, float shift = 0) {
+  using namespace simd;
+  if (count < kLanes) {
+    float folded = F::kStart;
+    for (int64_t i = 0; i < count; ++i) folded = F::join(folded, F::term(x[i], shift));
+    return folded;
+  }
+  constexpr int64_t kStep = REDUCE_ACCUMULATORS * kLanes, kBlock = 128 * kStep;
+  const Floats shifts = splat(shift), start = splat(F::kStart);
+  Floats total = start;
+  int64_t i = 0;
+  do {
+    Floats parts[REDUCE_ACCUMULATORS];
+    for (Floats& part : parts) part = start;
+    const int64_t end = std::min(i + kBlock, count);
+    for (; i + kStep <= end; i += kStep) {
+      for (int u = 0; u < REDUCE_ACCUMULATORS; ++u) {
+        parts[u] = F::join(parts[u], F::term(load(x + i + u * kLanes), shifts));
+      }
+    }
+    for (; i + kLanes <= end; i += kLanes) parts[0] = F::join(parts[0], F::term(load(x + i), shifts));
+    for (int step = 1; step < REDUCE_ACCUMULATORS; step *= 2) {
+      for (int u = 0; u + step < REDUCE_ACCUMULATORS; u += 2 * step) parts[u] = F::join(parts[u], parts[u + step]);
+    }
+    total = F::join(total, parts[0]);
+  } while (i + kLanes <= count);
+  if (i < count) total = F::join(total, F::term(load_some(x + i, count - i, F::kNeutral), shifts));
+  return combined(total, [](auto a, auto b) { return F::join(a, b); });
+}
+
+// Folds kRows rows, `pitch` apart, into y; `fresh` where nothing is there yet.
+template <class F, int kRows>
+inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const float* shift, bool fresh, float* y) {
+  using namespace simd;
+  const auto folded = [&](auto element, Floats there) {
+    Floats parts[kRows];
+    for (int r = 0; r < kRows; ++r) parts[r] = element(x + r * pitch);
+    for (int step = 1; step < kRows; step *= 2) {
+      for (int r = 0; r + step < kRows; r += 2 * step) parts[r] = F::join(parts[r], parts[r + step]);
+    }
+    return F::join(there, parts[0]);
+  };
+  const Floats start = splat(F::kStart);
+  int64_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    const Floats shifts = F::kShifted ? load(shift + i) : start;
+    store(y + i, folded([&](const float* row) { return F::term(load(row + i), shifts); }, fresh ? start : load(y + i)));
+  }
+  if (i == columns) return;
+  const int64_t rest = columns - i;
+  const Floats shifts = F::kShifted ? load_some(shift + i, rest) : start;
+  const auto some = [&](const float* row) { return F::term(load_some(row + i, rest, F::kNeutral), shifts); };
+  store_some(y + i, folded(some, fresh ? start : load_some(y + i, rest)), rest);
+}
+
+template <class F>
+inline void fold_columns(const float* x, int64_t rows, int64_t columns, const float* shift, bool fresh, float* y) {
+  constexpr int64_t kChunk = 512;  // rows whose partial results are made apart
+  if (columns < simd::kLanes) {
+    constexpr int64_t kTogether = simd::kLanes;  // as many narrow rows are a wide one
+    float wide[kTogether * simd::kLanes], shifts[kTogether * simd::kLanes];
+    if (F::kShifted) {
+      for (int64_t i = 0; i < kTogether * columns; ++i) shifts[i] = shift[i % columns];
+    }
+    const int64_t groups = rows >= 2 * kTogether ? rows / kTogether : 0;
+    if (groups > 0) fold_columns<F>(x, groups, kTogether * columns, shifts, true, wide);
+    for (int64_t c = 0; c < columns; ++c) {
+      float folded = fresh ? F::kStart : y[c];
+      for (int64_t r = 0; groups > 0 && r < kTogether; ++r) folded = F::join(folded, wide[r * columns + c]);
+      for (int64_t r = groups * kTogether; r < rows; ++r) {
+        folded = F::join(folded, F::term(x[r * columns + c], F::kShifted ? shift[c] : 0));
+      }
+      y[c] = folded;
+    }
+    return;
+  }
+  float chunk[REDUCE_BLOCK];
+  for (int64_t begin = 0; begin < columns; begin += REDUCE_BLOCK) {
+    const int64_t width = std::min<int64_t>(REDUCE_BLOCK, columns - begin);
+    for (int64_t first = 0; first < rows; first += kChunk) {
+      const int64_t last = std::min(first + kChunk, rows);
+      float* to = first == 0 ? y + begin : chunk;
+      bool nothing_there = first > 0 || fresh;
+      const float* shifts = F::kShifted ? shift + begin : nullptr;
+      const auto fold = [&]<int kRows>(std::integral_constant<int, kRows>, int64_t r) {
+        fold_some_rows<F, kRows>(x + r * columns + begin, columns, width, shifts, nothing_there, to);
+        nothing_there = false;
+      };
+      int64_t r = first;
+      for (; r + 8 <= last; r += 8) fold(std::integral_constant<int, 8>(), r);
+      for (; r + 2 <= last; r += 2) fold(std::integral_constant<int, 2>(), r);
+      if (r < last) fold(std::integral_constant<int, 1>(), r);
+      if (first > 0) {
+        for (int64_t i = 0; i < width; ++i) y[begin + i] = F::join(y[begin + i], chunk[i]);
+      }
+    }
+  }
+}
+
+// Folds the runs from `level` on into y. `shift`: the numbers of the results, where terms take one.
+template <class F>
+inline void fold_runs(const float* x, const ReductionRuns& runs, int level, const float* shift, bool fresh, float* y) {
+  const int left = runs.rank - level;
+  const auto put = [fresh](float* to, float folded) { *to = fresh ? folded : F::join(*to, folded); };
+  const auto shift_of = [shift](int64_t i) { return F::kShifted ? shift[i] : 0; };
+  if (left == 0) {
+    put(y, F::join(F::kStart, F::term(x[0], shift_of(0))));
+  } else if (left == 1 && runs.reduced[level]) {
+    put(y, fold_row<F>(x, runs.length[level], shift_of(0)));
+  } else if (left == 1) {
+    fold_columns<F>(x, 1, runs.length[level], shift, fresh, y);
+  } else if (left == 2 && runs.reduced[level]) {
+    fold_columns<F>(x, runs.length[level], runs.length[level + 1], shift, fresh, y);
+  } else if (left == 2) {
+    const int64_t size = runs.length[level + 1];
+    for (int64_t i = 0; i < runs.length[level]; ++i) put(y + i, fold_row<F>(x + i * size, size, shift_of(i)));
+  } else {
+    int64_t x_step = 1, y_step = 1;
+    for (int i = level + 1; i < runs.rank; ++i) {
+      x_step *= runs.length[i];
+      if (!runs.reduced[i]) y_step *= runs.length[i];
+    }
+    if (runs.reduced[level]) y_step = 0;
+    for (int64_t i = 0; i < runs.length[level]; ++i) {
+      fold_runs<F>(x + i * x_step, runs, level + 1, F::kShifted ? shift + i * y_step : nullptr,
+                   fresh && (i == 0 || y_step > 0), y + i * y_step);
+    }
+  }
+}
+
+// All of it: y = finish(folded elements).
+template <class F, class Finish>
+inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
+                              kw::Tensor<float>& y, Finish finish) {
+  const ReductionRuns runs = reduction_runs(node, x.shape(), axes);
+  y.allocate(runs.result);
+  if (runs.terms == 0) {
+    std::fill(y.begin(), y.end(), F::kStart);
+  } else if (y.count() > 0) {
+    fold_runs<F>(x.data(), runs, 0, nullptr, true, y.data());
+  }
+  finish(y.data(), y.count(), float(runs.terms));
+}
+template <class F>
+inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
+                              kw::Tensor<float>& y) {
+  reduce_in_vectors<F>(node, x, axes, y, [](float*, int64_t, float) {});
+}
