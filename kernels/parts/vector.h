@@ -9,6 +9,13 @@ KW_TUNE(LANES, 0, 0, 4, 8, 16);  // of float; 0: what the processor has
 #pragma GCC diagnostic ignored "-Wunused-function"  // a kernel takes from the parts what it needs
 #pragma GCC diagnostic ignored "-Wpsabi"            // and passes no vectors outside
 
+// Before a loop of few and constant turns: without it, arrays of vectors would leave the registers.
+#if defined(__clang__)
+#define KW_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define KW_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace simd {
 
 #if defined(__AVX512F__)
@@ -43,7 +50,7 @@ template <class V, class T>
 inline void store(T* to, V value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
-inline Floats splat(float value) { return Floats{} + value; }  // -0 becomes 0
+inline Floats splat(float value) { return value - Floats{}; }  // minus zero changes nothing, -0 neither
 inline Ints splat(int32_t value) { return Ints{} + value; }
 
 inline Ints bits_of(Floats value) { return std::bit_cast<Ints>(value); }

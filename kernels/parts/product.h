@@ -1,0 +1,255 @@
+#include "vector.h"
+
+// Matrix products. A tile of the result, some rows of a few vectors, stays in registers while its sums run over the
+// depth; each step takes one element of every row of the left matrix and a few vectors of the right one. The right
+// matrix comes in panels as wide as a tile, packed row behind row, or, where all of it is small, as it lies. The order
+// of each sum depends on the depth alone.
+
+KW_TUNE(PRODUCT_ROWS, 6, 4, 6, 8, 12);    // of a tile
+KW_TUNE(PRODUCT_VECTORS, 2, 1, 2, 3, 4);  // in each of its rows
+KW_TUNE(PRODUCT_DEPTH, 256, 128, 256,
+        384);  // steps before a tile goes back to memory: a panel's part in the first cache
+KW_TUNE(PRODUCT_BLOCK, 120, 48, 72, 120, 240);  // rows of the left matrix that are packed at a time, for the second one
+KW_REQUIRE(PRODUCT_ROWS* PRODUCT_VECTORS <= 24);
+
+namespace product {
+
+using simd::Floats;
+using simd::kLanes;
+inline constexpr int kPanel = PRODUCT_VECTORS * kLanes;  // columns of a panel
+
+// Element (i, k) of the left matrix is data[i * row + k * step].
+struct Left {
+  const float* data;
+  int64_t row, step;
+
+  Left at(int64_t i, int64_t k) const { return {data + i * row + k * step, row, step}; }
+};
+// Row k of the right matrix begins at data + k * step.
+struct Right {
+  const float* data;
+  int64_t step;
+};
+// What becomes of a sum: alpha * sum + beta * added, where something is added. `step` is 0 or 1, 0 repeats it.
+struct Finish {
+  float alpha = 1, beta = 1;
+  const float* added = nullptr;
+  int64_t row = 0, step = 0;
+
+  Finish at(int64_t i, int64_t j) const {
+    return {alpha, beta, added == nullptr ? added : added + i * row + j * step, row, step};
+  }
+};
+// Where a tile goes: the part of the result that begins here, `columns` wide.
+struct Result {
+  float* data;
+  int64_t row, columns;
+  bool begun;            // it holds the sums of what came before
+  const Finish* finish;  // once the sums are complete
+
+  Result at(int64_t i, int64_t j) const { return {data + i * row + j, row, columns - j, begun, finish}; }
+};
+
+// A tile whose columns go beyond the result's last one.
+[[gnu::noinline]] inline void store_part(const float* sums, int64_t width, int64_t rows, Result to) {
+  const int64_t columns = std::min(to.columns, width);
+  for (int64_t r = 0; r < rows; ++r, sums += width, to.data += to.row) {
+    for (int64_t j = 0; j < columns; ++j) {
+      float sum = to.begun ? to.data[j] + sums[j] : sums[j];
+      if (const Finish* finish = to.finish) {
+        sum *= finish->alpha;
+        if (finish->added != nullptr) sum += finish->beta * finish->added[r * finish->row + j * finish->step];
+      }
+      to.data[j] = sum;
+    }
+  }
+}
+
+template <int kRows, int kVectors>
+[[gnu::noinline]] void tile(Left a, Right b, int64_t depth, Result to) {
+  Floats sums[kRows][kVectors];
+  KW_UNROLL for (int r = 0; r < kRows; ++r) { KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = Floats{}; }
+  const float* left = a.data;
+  const float* right = b.data;
+  for (int64_t k = 0; k < depth; ++k) {
+    Floats row[kVectors];
+    KW_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = simd::load(right + v * kLanes);
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      const Floats element = simd::splat(left[r * a.row]);
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::fma(element, row[v], sums[r][v]);
+    }
+    left += a.step;
+    right += b.step;
+  }
+  const Finish finish = to.finish == nullptr ? Finish{} : *to.finish;
+  if (to.columns < kVectors * kLanes) {
+    float parts[kRows][kVectors * kLanes];
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) simd::store(&parts[r][v * kLanes], sums[r][v]);
+    }
+    return store_part(parts[0], kVectors * kLanes, kRows, to);
+  }
+  if (to.begun) {
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] += simd::load(to.data + r * to.row + v * kLanes);
+    }
+  }
+  if (finish.alpha != 1) {
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] *= finish.alpha;
+    }
+  }
+  KW_UNROLL for (int r = 0; r < kRows; ++r) {
+    KW_UNROLL for (int v = 0; v < kVectors; ++v) {
+      Floats sum = sums[r][v];
+      if (finish.added != nullptr) {
+        const float* added = finish.added + r * finish.row;
+        const Floats beta = simd::splat(finish.beta);
+        sum = simd::fma(finish.step == 0 ? simd::splat(*added) : simd::load(added + v * kLanes), beta, sum);
+      }
+      simd::store(to.data + r * to.row + v * kLanes, sum);
+    }
+  }
+}
+
+// A tile of up to PRODUCT_ROWS rows.
+template <int kMost = PRODUCT_ROWS>
+inline void tile_of(int64_t rows, Left a, Right b, int64_t depth, Result to) {
+  if constexpr (kMost > 0) {
+    if (rows == kMost) return tile<kMost, PRODUCT_VECTORS>(a, b, depth, to);
+    tile_of<kMost - 1>(rows, a, b, depth, to);
+  }
+}
+
+// Rows as evenly as possible in tiles: calls of(first, rows).
+template <class Of>
+inline void each_rows(int64_t m, const Of& of) {
+  const int64_t tiles = (m + PRODUCT_ROWS - 1) / PRODUCT_ROWS;
+  int64_t first = 0;
+  for (int64_t i = tiles; i > 0; --i) {
+    const int64_t rows = (m - first) / i;
+    of(first, rows);
+    first += rows;
+  }
+}
+
+// Tiles of a few rows are wider, so that there are enough sums to keep the processor busy.
+template <int kRows, int kVectors>
+inline int64_t wide_tiles(Left a, Right b, int64_t depth, Result to) {
+  int64_t j = 0;
+  for (; j + kVectors * kLanes <= to.columns; j += kVectors * kLanes) {
+    const Finish here = to.finish->at(0, j);
+    Result part = to.at(0, j);
+    part.finish = &here;
+    tile<kRows, kVectors>(a, {b.data + j, b.step}, depth, part);
+  }
+  return j;
+}
+
+// The product of small matrices as they lie, of at least kPanel columns. Where the columns are no whole number of
+// tiles, the last tile begins earlier, and some of its columns come out twice the same.
+inline void multiply_as_it_lies(int64_t m, int64_t depth, Left a, Right b, Result y) {
+  each_rows(m, [&](int64_t i, int64_t rows) {
+    const Left left = a.at(i, 0);
+    const Finish finish = y.finish->at(i, 0);
+    Result to = y.at(i, 0);
+    to.finish = &finish;
+    int64_t j = rows == 1   ? wide_tiles<1, 8>(left, b, depth, to)
+                : rows == 2 ? wide_tiles<2, 4>(left, b, depth, to)
+                : rows == 3 ? wide_tiles<3, 4>(left, b, depth, to)
+                            : 0;
+    for (; j < to.columns; j += kPanel) {
+      const int64_t begin = std::min(j, to.columns - kPanel);
+      const Finish here = finish.at(0, begin);
+      Result part = to.at(0, begin);
+      part.finish = &here;
+      tile_of(rows, left, {b.data + begin, b.step}, depth, part);
+    }
+  });
+}
+
+// ---- Panels.
+
+// Elements that all panels of a right matrix take.
+inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kPanel - 1) / kPanel * depth * kPanel; }
+
+// One panel of `columns` columns: element (k, j) is from[k * row + j * step].
+inline void pack_panel(const float* from, int64_t row, int64_t step, int64_t depth, int64_t columns, float* to) {
+  if (step == 1 && columns >= kPanel) {
+    for (int64_t k = 0; k < depth; ++k, from += row, to += kPanel) {
+      KW_UNROLL for (int v = 0; v < PRODUCT_VECTORS; ++v) simd::store(to + v * kLanes, simd::load(from + v * kLanes));
+    }
+    return;
+  }
+  columns = std::min<int64_t>(columns, kPanel);
+  for (int64_t j = 0; j < kPanel; ++j) {
+    if (j < columns) {
+      for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = from[k * row + j * step];
+    } else {
+      for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = 0;
+    }
+  }
+}
+inline void pack(const float* from, int64_t row, int64_t step, int64_t depth, int64_t n, float* to) {
+  for (int64_t j = 0; j < n; j += kPanel, to += depth * kPanel) {
+    pack_panel(from + j * step, row, step, depth, n - j, to);
+  }
+}
+
+// Elements that a block of the left matrix takes.
+inline int64_t block_size(int64_t m, int64_t depth) {
+  return std::min<int64_t>(m, PRODUCT_BLOCK) * std::min<int64_t>(depth, PRODUCT_DEPTH);
+}
+// Is the left matrix used often enough to pay for the packing, and too large to be read as it lies?
+inline bool packs_left(int64_t m, int64_t n, int64_t depth) { return m * depth > 16384 && n >= 8 * kPanel; }
+
+inline void pack_rows(Left a, int64_t rows, int64_t depth, float* to) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* from = a.data + r * a.row;
+    for (int64_t k = 0; k < depth; ++k) to[k * rows + r] = from[k * a.step];
+  }
+}
+
+// y = a * b with b packed in panels: the depth in parts whose panels fit the first cache, the rows in blocks that fit
+// the second. `block`: memory for one, or null where a is read as it lies.
+inline void multiply_packed(int64_t m, int64_t depth, Left a, const float* packed, Result y, float* block) {
+  const Finish* finish = y.finish;
+  int64_t k = 0;
+  do {
+    const int64_t part = std::min<int64_t>(depth - k, PRODUCT_DEPTH);
+    y.begun = k > 0;
+    const int64_t block_rows = block == nullptr ? m : PRODUCT_BLOCK;
+    for (int64_t i0 = 0; i0 < m; i0 += block_rows) {
+      const int64_t height = std::min(m - i0, block_rows);
+      if (block != nullptr) {
+        each_rows(height, [&](int64_t i, int64_t rows) { pack_rows(a.at(i0 + i, k), rows, part, block + i * part); });
+      }
+      for (int64_t j = 0; j < y.columns; j += kPanel) {
+        const Right panel{packed + j * depth + k * kPanel, kPanel};
+        each_rows(height, [&](int64_t i, int64_t rows) {
+          const Left left = block == nullptr ? a.at(i0 + i, k) : Left{block + i * part, 1, rows};
+          const Finish here = finish->at(i0 + i, j);
+          Result to = y.at(i0 + i, j);
+          to.finish = k + part == depth ? &here : nullptr;
+          tile_of(rows, left, panel, part, to);
+        });
+      }
+    }
+    k += part;
+  } while (k < depth);
+}
+
+// y = a * b by the way that suits the sizes. Element (k, j) of b is b[k * row + j * step].
+inline void multiply(const kw::Node& node, int64_t m, int64_t depth, Left a, const float* b, int64_t row, int64_t step,
+                     Result y) {
+  if (m == 0 || y.columns == 0) return;
+  if (step == 1 && y.columns >= kPanel && (m <= PRODUCT_ROWS || depth * y.columns <= 8192)) {
+    return multiply_as_it_lies(m, depth, a, {b, row}, y);
+  }
+  float* packed = node.scratch<float>(packed_size(depth, y.columns));
+  pack(b, row, step, depth, y.columns, packed);
+  float* block = packs_left(m, y.columns, depth) ? node.scratch<float>(block_size(m, depth)) : nullptr;
+  multiply_packed(m, depth, a, packed, y, block);
+}
+
+}  // namespace product
