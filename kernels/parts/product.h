@@ -29,6 +29,17 @@ struct Left {
 struct Right {
   const float* data;
   int64_t step;
+
+  const float* row(int64_t k) const { return data + k * step; }
+  Right at(int64_t j) const { return {data + j, step}; }
+};
+// Row k of the right matrix begins at data + offsets[k].
+struct Gathered {
+  const float* data;
+  const int32_t* offsets;
+
+  const float* row(int64_t k) const { return data + offsets[k]; }
+  Gathered at(int64_t j) const { return {data + j, offsets}; }
 };
 // What becomes of a sum: alpha * sum + beta * added, where something is added. `step` is 0 or 1, 0 repeats it.
 struct Finish {
@@ -65,13 +76,13 @@ struct Result {
   }
 }
 
-template <int kRows, int kVectors>
-[[gnu::noinline]] void tile(Left a, Right b, int64_t depth, Result to) {
+template <int kRows, int kVectors, class B>
+[[gnu::noinline]] void tile(Left a, B b, int64_t depth, Result to) {
   Floats sums[kRows][kVectors];
   KW_UNROLL for (int r = 0; r < kRows; ++r) { KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = Floats{}; }
   const float* left = a.data;
-  const float* right = b.data;
   for (int64_t k = 0; k < depth; ++k) {
+    const float* right = b.row(k);
     Floats row[kVectors];
     KW_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = simd::load(right + v * kLanes);
     KW_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -79,7 +90,6 @@ template <int kRows, int kVectors>
       KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::fma(element, row[v], sums[r][v]);
     }
     left += a.step;
-    right += b.step;
   }
   const Finish finish = to.finish == nullptr ? Finish{} : *to.finish;
   if (to.columns < kVectors * kLanes) {
@@ -113,8 +123,8 @@ template <int kRows, int kVectors>
 }
 
 // A tile of up to PRODUCT_ROWS rows.
-template <int kMost = PRODUCT_ROWS>
-inline void tile_of(int64_t rows, Left a, Right b, int64_t depth, Result to) {
+template <int kMost = PRODUCT_ROWS, class B>
+inline void tile_of(int64_t rows, Left a, B b, int64_t depth, Result to) {
   if constexpr (kMost > 0) {
     if (rows == kMost) return tile<kMost, PRODUCT_VECTORS>(a, b, depth, to);
     tile_of<kMost - 1>(rows, a, b, depth, to);
@@ -134,37 +144,43 @@ inline void each_rows(int64_t m, const Of& of) {
 }
 
 // Tiles of a few rows are wider, so that there are enough sums to keep the processor busy.
-template <int kRows, int kVectors>
-inline int64_t wide_tiles(Left a, Right b, int64_t depth, Result to) {
+template <int kRows, int kVectors, class B>
+inline int64_t wide_tiles(Left a, B b, int64_t depth, Result to) {
   int64_t j = 0;
   for (; j + kVectors * kLanes <= to.columns; j += kVectors * kLanes) {
     const Finish here = to.finish->at(0, j);
     Result part = to.at(0, j);
     part.finish = &here;
-    tile<kRows, kVectors>(a, {b.data + j, b.step}, depth, part);
+    tile<kRows, kVectors>(a, b.at(j), depth, part);
   }
   return j;
 }
 
-// The product of small matrices as they lie, of at least kPanel columns. Where the columns are no whole number of
-// tiles, the last tile begins earlier, and some of its columns come out twice the same.
+// A few rows of a product, with the right matrix as it lies. Where its columns are no whole number of tiles, the last
+// tile begins earlier, and some of its columns come out twice the same. With fewer columns than kPanel, memory behind
+// its rows is read.
+template <class B>
+inline void multiply_rows(int64_t rows, int64_t depth, Left a, B b, Result to) {
+  int64_t j = rows == 1   ? wide_tiles<1, 8>(a, b, depth, to)
+              : rows == 2 ? wide_tiles<2, 4>(a, b, depth, to)
+              : rows == 3 ? wide_tiles<3, 4>(a, b, depth, to)
+                          : 0;
+  for (; j < to.columns; j += kPanel) {
+    const int64_t begin = std::max<int64_t>(std::min(j, to.columns - kPanel), 0);
+    const Finish here = to.finish->at(0, begin);
+    Result part = to.at(0, begin);
+    part.finish = &here;
+    tile_of(rows, a, b.at(begin), depth, part);
+  }
+}
+
+// The product of small matrices as they lie, of at least kPanel columns.
 inline void multiply_as_it_lies(int64_t m, int64_t depth, Left a, Right b, Result y) {
   each_rows(m, [&](int64_t i, int64_t rows) {
-    const Left left = a.at(i, 0);
     const Finish finish = y.finish->at(i, 0);
     Result to = y.at(i, 0);
     to.finish = &finish;
-    int64_t j = rows == 1   ? wide_tiles<1, 8>(left, b, depth, to)
-                : rows == 2 ? wide_tiles<2, 4>(left, b, depth, to)
-                : rows == 3 ? wide_tiles<3, 4>(left, b, depth, to)
-                            : 0;
-    for (; j < to.columns; j += kPanel) {
-      const int64_t begin = std::min(j, to.columns - kPanel);
-      const Finish here = finish.at(0, begin);
-      Result part = to.at(0, begin);
-      part.finish = &here;
-      tile_of(rows, left, {b.data + begin, b.step}, depth, part);
-    }
+    multiply_rows(rows, depth, a.at(i, 0), b, to);
   });
 }
 

@@ -1,0 +1,182 @@
+#include "product.h"
+
+// Convolutions as matrix products that are never laid out: row k of the right matrix is the input as one tap of one
+// channel sees it, so it only takes an offset for each tap. For that, an input that is padded or read with strides is
+// copied with its padding, and split into phases: elements that are a stride apart come to lie next to each other. At
+// output o, tap k of an axis reads padded position o * stride + k * dilation: position o + k * dilation / stride of
+// phase k * dilation % stride.
+
+namespace convolution {
+
+struct Axis {
+  int64_t input = 1, output = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+  int64_t period = 1;  // taps so far apart share a phase
+  int64_t length = 1;  // of one phase
+
+  int64_t phases() const { return std::min(period, kernel); }
+  int64_t phase(int64_t tap) const { return tap % period; }
+  int64_t place(int64_t tap) const { return tap * dilation / stride; }
+  // Input position of a place in a phase.
+  int64_t position(int64_t phase, int64_t place) const { return place * stride + phase * dilation % stride - pad; }
+  void find_phases() {
+    int64_t a = stride, b = dilation;
+    while (b != 0) {
+      const int64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    period = stride / a;
+    length = output + place(kernel - 1);
+  }
+  bool plain() const { return stride == 1 && pad == 0 && output + (kernel - 1) * dilation <= input; }
+};
+
+// The last three axes, lengths of 1 before those that there are.
+struct Axes {
+  Axis axis[3];
+
+  const Axis& operator[](int i) const { return axis[i]; }
+  Axis& operator[](int i) { return axis[i]; }
+  int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
+  int64_t inputs() const { return axis[0].input * axis[1].input * axis[2].input; }
+  int64_t outputs() const { return axis[0].output * axis[1].output * axis[2].output; }
+  // Of one channel once it is copied.
+  int64_t copied() const {
+    int64_t count = 1;
+    for (const Axis& a : axis) count *= a.phases() * a.length;
+    return count;
+  }
+  bool plain() const { return axis[0].plain() && axis[1].plain() && axis[2].plain(); }
+};
+
+// How a Conv node slides over x.
+inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w) {
+  Axes axes;
+  const int rank = x.rank - 2;
+  const kw::List<int64_t> strides = node.integers("strides"), dilations = node.integers("dilations"),
+                          pads = node.integers("pads");
+  const char* auto_pad = node.text("auto_pad");
+  const bool upper = strcmp(auto_pad, "SAME_UPPER") == 0, lower = strcmp(auto_pad, "SAME_LOWER") == 0;
+  for (int i = 0; i < rank; ++i) {
+    Axis& axis = axes[3 - rank + i];
+    axis.input = x[2 + i];
+    axis.kernel = w[2 + i];
+    if (!strides.empty()) axis.stride = strides[i];
+    if (!dilations.empty()) axis.dilation = dilations[i];
+    const int64_t span = (axis.kernel - 1) * axis.dilation + 1;
+    if (upper || lower) {
+      axis.output = (axis.input + axis.stride - 1) / axis.stride;
+      const int64_t total = std::max<int64_t>((axis.output - 1) * axis.stride + span - axis.input, 0);
+      axis.pad = upper ? total / 2 : total - total / 2;
+    } else {
+      const int64_t end = pads.empty() ? 0 : pads[rank + i];
+      axis.pad = pads.empty() ? 0 : pads[i];
+      axis.output = (axis.input + axis.pad + end - span) / axis.stride + 1;
+    }
+    axis.find_phases();
+  }
+  return axes;
+}
+
+// One row of a phase: `count` places from input position `first`, zeros outside of the input.
+inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count, float* to) {
+  const int64_t before = first >= 0 ? 0 : std::min((-first + stride - 1) / stride, count);
+  const int64_t inside = input <= first ? 0 : std::min((input - first + stride - 1) / stride, count);
+  for (int64_t i = 0; i < before; ++i) to[i] = 0;
+  from += first;
+  if (stride == 1) {
+    for (int64_t i = before; i < inside; ++i) to[i] = from[i];
+  } else if (stride == 2) {
+    for (int64_t i = before; i < inside; ++i) to[i] = from[2 * i];
+  } else {
+    for (int64_t i = before; i < inside; ++i) to[i] = from[i * stride];
+  }
+  for (int64_t i = std::max(before, inside); i < count; ++i) to[i] = 0;
+}
+
+// One channel, phase by phase; of the middle axis only as many places as `rows` outputs see.
+inline void copy_channel(const Axes& axes, const float* x, int64_t rows, float* to) {
+  const auto& [d, h, w] = axes.axis;
+  const int64_t places = std::min(h.length, h.place(h.kernel - 1) + rows);
+  for (int64_t dp = 0; dp < d.phases(); ++dp) {
+    for (int64_t hp = 0; hp < h.phases(); ++hp) {
+      for (int64_t wp = 0; wp < w.phases(); ++wp) {
+        for (int64_t i = 0; i < d.length; ++i) {
+          const int64_t z = d.position(dp, i);
+          for (int64_t j = 0; j < places; ++j) {
+            const int64_t y = h.position(hp, j);
+            const bool inside = z >= 0 && z < d.input && y >= 0 && y < h.input;
+            copy_row(inside ? x + (z * h.input + y) * w.input : x, inside ? w.input : 0, w.position(wp, 0), w.stride,
+                     w.length, to + (i * h.length + j) * w.length);
+          }
+        }
+        to += d.length * h.length * w.length;
+      }
+    }
+  }
+}
+
+// Where every tap of every channel reads: in copies of the channels, or in the input itself.
+inline void find_offsets(const Axes& axes, int64_t channels, bool copied, int32_t* offsets) {
+  const auto& [d, h, w] = axes.axis;
+  const int64_t height = copied ? h.length : h.input, width = copied ? w.length : w.input;
+  const int64_t plane = d.length * height * width;
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t channel = c * (copied ? axes.copied() : axes.inputs());
+    for (int64_t kd = 0; kd < d.kernel; ++kd) {
+      for (int64_t kh = 0; kh < h.kernel; ++kh) {
+        for (int64_t kw = 0; kw < w.kernel; ++kw) {
+          const int64_t phase = (d.phase(kd) * h.phases() + h.phase(kh)) * w.phases() + w.phase(kw);
+          *offsets++ = int32_t(channel + phase * plane + (d.place(kd) * height + h.place(kh)) * width + w.place(kw));
+        }
+      }
+    }
+  }
+}
+
+// The weights of `features` features, each a row, tile by tile as the products want them.
+inline void pack_weights(const float* w, int64_t features, int64_t depth, float* to) {
+  product::each_rows(features, [&](int64_t i, int64_t rows) {
+    product::pack_rows({w + i * depth, depth, 1}, rows, depth, to + i * depth);
+  });
+}
+
+// All outputs of one group of one image: `features` rows of weights over `channels` channels. `packed`: the weights
+// come from pack_weights.
+inline void run(const kw::Node& node, Axes axes, const float* x, int64_t channels, const float* weights, bool packed,
+                int64_t features, float* y, const product::Finish& finish, float* copies, int32_t* offsets, bool copy,
+                int64_t block) {
+  (void)node;
+  const int64_t depth = channels * axes.taps(), y_size = axes.outputs();
+  const int64_t rows_at_once = block;
+  Axes part = axes;
+  part[1].output = rows_at_once;
+  part[1].length = rows_at_once + part[1].place(part[1].kernel - 1);
+  const Axis &d = part[0], &h = part[1], &w = part[2];
+  const int64_t height = copy ? h.length : h.input, width = copy ? w.length : w.input;
+  for (int64_t first = 0; first < axes[1].output; first += rows_at_once) {
+    const int64_t rows = std::min(rows_at_once, axes[1].output - first);
+    const float* from = x + first * width;
+    if (copy) {
+      Axes here = part;
+      here[1].pad -= first * h.stride;
+      for (int64_t c = 0; c < channels; ++c)
+        copy_channel(here, x + c * axes.inputs(), rows, copies + c * part.copied());
+      from = copies;
+    }
+    product::each_rows(features, [&](int64_t i, int64_t count) {
+      const product::Left left =
+          packed ? product::Left{weights + i * depth, 1, count} : product::Left{weights + i * depth, depth, 1};
+      const product::Finish here = finish.at(i, 0);
+      for (int64_t od = 0; od < d.output; ++od) {
+        for (int64_t oh = 0; oh < rows; ++oh) {
+          float* to = y + i * y_size + (od * axes[1].output + first + oh) * w.output;
+          product::multiply_rows(count, depth, left, product::Gathered{from + (od * height + oh) * width, offsets},
+                                 {to, y_size, w.output, false, &here});
+        }
+      }
+    });
+  }
+}
+
+}  // namespace convolution
