@@ -4,7 +4,9 @@
 // the innermost two is either rows, each folded with several accumulators, or columns, folded eight rows at a time into
 // a block of results that stays in the first cache. Sums are made of partial sums, so that they keep float's accuracy.
 
-KW_TUNE(REDUCE_ACCUMULATORS, 4, 2, 4, 8);            // vectors, along rows
+#pragma GCC diagnostic ignored "-Wunused-const-variable"  // not all of what is folded is used
+
+KW_TUNE(REDUCE_ROW, 4096, 1024, 4096, 16384);        // elements of a row whose partial result is made apart
 KW_TUNE(REDUCE_BLOCK, 2048, 512, 1024, 2048, 4096);  // columns that are folded together
 
 struct ReductionRuns {
@@ -95,52 +97,55 @@ inline float fold_row(const float* x, int64_t count, float shift = 0) {
     for (int64_t i = 0; i < count; ++i) folded = F::join(folded, F::term(x[i], shift));
     return folded;
   }
-  constexpr int64_t kStep = REDUCE_ACCUMULATORS * kLanes, kBlock = 128 * kStep;
   const Floats shifts = splat(shift), start = splat(F::kStart);
+  const auto term = [&](int64_t at) { return F::term(load(x + at), shifts); };
   Floats total = start;
   int64_t i = 0;
-  do {
-    Floats parts[REDUCE_ACCUMULATORS];
-    for (Floats& part : parts) part = start;
-    const int64_t end = std::min(i + kBlock, count);
-    for (; i + kStep <= end; i += kStep) {
-      for (int u = 0; u < REDUCE_ACCUMULATORS; ++u) {
-        parts[u] = F::join(parts[u], F::term(load(x + i + u * kLanes), shifts));
-      }
+  while (i + kLanes <= count) {
+    Floats a = start, b = start, c = start, d = start;
+    const int64_t end = std::min<int64_t>(i + REDUCE_ROW, count);
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      a = F::join(a, term(i));
+      b = F::join(b, term(i + kLanes));
+      c = F::join(c, term(i + 2 * kLanes));
+      d = F::join(d, term(i + 3 * kLanes));
     }
-    for (; i + kLanes <= end; i += kLanes) parts[0] = F::join(parts[0], F::term(load(x + i), shifts));
-    for (int step = 1; step < REDUCE_ACCUMULATORS; step *= 2) {
-      for (int u = 0; u + step < REDUCE_ACCUMULATORS; u += 2 * step) parts[u] = F::join(parts[u], parts[u + step]);
-    }
-    total = F::join(total, parts[0]);
-  } while (i + kLanes <= count);
+    for (; i + kLanes <= end; i += kLanes) a = F::join(a, term(i));
+    total = F::join(total, F::join(F::join(a, b), F::join(c, d)));
+  }
   if (i < count) total = F::join(total, F::term(load_some(x + i, count - i, F::kNeutral), shifts));
   return combined(total, [](auto a, auto b) { return F::join(a, b); });
 }
 
-// Folds kRows rows, `pitch` apart, into y; `fresh` where nothing is there yet.
-template <class F, int kRows>
-inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const float* shift, bool fresh, float* y) {
+// One vector of each of kRows rows, joined by halves.
+template <class F, int kRows, class Element>
+inline simd::Floats joined_rows(const float* x, int64_t pitch, Element element) {
+  if constexpr (kRows == 1) {
+    return element(x);
+  } else {
+    return F::join(joined_rows<F, kRows / 2>(x, pitch, element),
+                   joined_rows<F, kRows / 2>(x + kRows / 2 * pitch, pitch, element));
+  }
+}
+
+// Folds kRows rows, `pitch` apart, into y; kFresh where nothing is there yet.
+template <class F, int kRows, bool kFresh>
+inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const float* shift, float* y) {
   using namespace simd;
-  const auto folded = [&](auto element, Floats there) {
-    Floats parts[kRows];
-    for (int r = 0; r < kRows; ++r) parts[r] = element(x + r * pitch);
-    for (int step = 1; step < kRows; step *= 2) {
-      for (int r = 0; r + step < kRows; r += 2 * step) parts[r] = F::join(parts[r], parts[r + step]);
-    }
-    return F::join(there, parts[0]);
-  };
   const Floats start = splat(F::kStart);
   int64_t i = 0;
   for (; i + kLanes <= columns; i += kLanes) {
     const Floats shifts = F::kShifted ? load(shift + i) : start;
-    store(y + i, folded([&](const float* row) { return F::term(load(row + i), shifts); }, fresh ? start : load(y + i)));
+    const Floats rows =
+        joined_rows<F, kRows>(x + i, pitch, [shifts](const float* at) { return F::term(load(at), shifts); });
+    store(y + i, F::join(kFresh ? start : load(y + i), rows));
   }
   if (i == columns) return;
   const int64_t rest = columns - i;
   const Floats shifts = F::kShifted ? load_some(shift + i, rest) : start;
-  const auto some = [&](const float* row) { return F::term(load_some(row + i, rest, F::kNeutral), shifts); };
-  store_some(y + i, folded(some, fresh ? start : load_some(y + i, rest)), rest);
+  const Floats rows = joined_rows<F, kRows>(
+      x + i, pitch, [shifts, rest](const float* at) { return F::term(load_some(at, rest, F::kNeutral), shifts); });
+  store_some(y + i, F::join(kFresh ? start : load_some(y + i, rest), rows), rest);
 }
 
 template <class F>
@@ -173,7 +178,12 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
       bool nothing_there = first > 0 || fresh;
       const float* shifts = F::kShifted ? shift + begin : nullptr;
       const auto fold = [&]<int kRows>(std::integral_constant<int, kRows>, int64_t r) {
-        fold_some_rows<F, kRows>(x + r * columns + begin, columns, width, shifts, nothing_there, to);
+        const float* from = x + r * columns + begin;
+        if (nothing_there) {
+          fold_some_rows<F, kRows, true>(from, columns, width, shifts, to);
+        } else {
+          fold_some_rows<F, kRows, false>(from, columns, width, shifts, to);
+        }
         nothing_there = false;
       };
       int64_t r = first;
