@@ -11,6 +11,7 @@ namespace {
 
 constexpr char kTarget[] = "cpu";
 constexpr char kPlain[] = "plain";
+constexpr char kReference[] = "reference";
 constexpr int kGlanceRounds = 10;
 
 void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
@@ -87,6 +88,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
     inspected.rival_builds.push_back(built);
     inspected.rivals.push_back({std::move(name), &built->library});
   };
+  if (one.reference != nullptr) add_rival(kReference, one.reference);
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (!one.plain) {
     // Others are enough.

@@ -28,6 +28,8 @@ struct Case {
   Settings settings;
   std::vector<Source> against;  // rivals besides the plain kernel
   std::vector<Guest*> guests;   // and frameworks
+  // A rival that stands there built already, before all others; for searches, whose candidates all meet the same one.
+  std::shared_ptr<const Built> reference = nullptr;
   int threads = 1;
   bool cold = false;
   double budget_s = 2;       // of timing

@@ -52,6 +52,7 @@ std::string without_comments(std::string_view source) {
 struct Use {
   std::vector<std::string> arguments;  // trimmed
   int line = 0;
+  std::size_t begin = 0, end = 0;  // from its name to behind its bracket
 };
 
 std::string trimmed(std::string_view text) {
@@ -95,6 +96,8 @@ Result<std::vector<Use>> uses_of(const std::string& macro, const std::string& te
     }
     if (i == text.size()) return fail("line {}: {} is not closed", use.line, macro);
     use.arguments.push_back(trimmed(argument));
+    use.begin = at;
+    use.end = i + 1;
     uses.push_back(std::move(use));
   }
   return uses;
@@ -301,6 +304,35 @@ Result<Tunables> read_tunables(std::string_view source) {
     }
   }
   return tunables;
+}
+
+Result<std::string> with_tunables_fixed(std::string_view source, const Choice& choice) {
+  const std::string text = without_comments(source);
+  struct Change {
+    std::size_t begin, end;
+    std::string text;
+  };
+  std::vector<Change> changes;
+  KW_TRY(const std::vector<Use> tunes, uses_of("KW_TUNE", text));
+  for (const Use& use : tunes) {
+    const auto value = choice.values.find(use.arguments[0]);
+    if (value == choice.values.end()) continue;
+    changes.push_back({use.begin, use.end,
+                       fmt::format("[[maybe_unused]] static constexpr int {} = {}", value->first, value->second)});
+  }
+  for (const char* macro : {"KW_COMPILER", "KW_FLAGS"}) {
+    KW_TRY(const std::vector<Use> uses, uses_of(macro, text));
+    for (const Use& use : uses) {
+      // With its semicolon and the rest of its line.
+      std::size_t end = source.find('\n', use.end);
+      end = end == std::string_view::npos ? source.size() : end + 1;
+      changes.push_back({use.begin, end, ""});
+    }
+  }
+  std::ranges::sort(changes, std::greater<>(), &Change::begin);
+  std::string fixed(source);
+  for (const Change& change : changes) fixed.replace(change.begin, change.end - change.begin, change.text);
+  return fixed;
 }
 
 Result<Settings> parse_settings(const std::vector<std::string>& texts) {

@@ -51,6 +51,9 @@ struct Choice {
 // requirement, is no integer or names no tunable is an error.
 Result<Choice> choose(const Tunables& tunables, const Settings& settings);
 
+// The source with its tunables fixed to these values, as plain constants; compiler and flags are left to the builder.
+Result<std::string> with_tunables_fixed(std::string_view source, const Choice& choice);
+
 // Integer arithmetic of C on names with values: + - * / % comparisons && || ! ?: and brackets.
 Result<std::int64_t> evaluate_expression(std::string_view text, const std::map<std::string, std::int64_t>& values);
 

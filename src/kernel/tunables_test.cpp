@@ -99,6 +99,18 @@ TEST(Expression, IsThatOfC) {
   for (char c : {'(', '~', '-', '!'}) EXPECT_FALSE(evaluate_expression(std::string(100000, c) + "1", values).ok());
 }
 
+TEST(Tunables, AreFixedToConstants) {
+  const std::string source =
+      "// KW_TUNE(A, 1) in a comment stays\nKW_TUNE(TILE, 8, 4, 8);  // rows\nKW_FLAGS(\"-O2\");\nKW_REQUIRE(TILE > "
+      "1);\n";
+  const Tunables tunables = *read_tunables(source);
+  const auto fixed = with_tunables_fixed(source, *choose(tunables, {{"TILE", "4"}}));
+  ASSERT_TRUE(fixed.ok());
+  EXPECT_EQ(*fixed,
+            "// KW_TUNE(A, 1) in a comment stays\n[[maybe_unused]] static constexpr int TILE = 4;  // rows\n"
+            "KW_REQUIRE(TILE > 1);\n");
+}
+
 TEST(Settings, AreNamesAndValues) {
   EXPECT_EQ(parse_settings({"A=1", "flags=-DX=2"})->at("flags"), "-DX=2");
   EXPECT_FALSE(parse_settings({"A"}).ok());

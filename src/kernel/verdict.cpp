@@ -10,6 +10,8 @@ std::string_view name_of(VerdictStage stage) {
       return "load";
     case VerdictStage::verify:
       return "verify";
+    case VerdictStage::glance:
+      return "glance";
     case VerdictStage::hidden:
       return "hidden";
     case VerdictStage::guard:

@@ -11,8 +11,9 @@
 
 namespace kw {
 
-// How far a candidate came: the stage that stopped it, or accepted.
-enum class VerdictStage { build, load, verify, hidden, guard, precision, behaviour, time, accepted };
+// How far a candidate came: the stage that stopped it, or accepted. A search leaves most candidates at `glance`: right
+// on the task's own shape, and nobody asked further.
+enum class VerdictStage { build, load, verify, glance, hidden, guard, precision, behaviour, time, accepted };
 std::string_view name_of(VerdictStage stage);
 std::optional<VerdictStage> stage_named(std::string_view name);
 

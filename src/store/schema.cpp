@@ -137,7 +137,24 @@ CREATE TABLE event (
 CREATE INDEX event_by_run ON event(run);
 )";
 
-constexpr const char* kSteps[] = {kVersion1};
+// What searches learned, for like tasks (search/memory.h).
+constexpr char kVersion2[] = R"(
+CREATE TABLE lesson (
+  id INTEGER PRIMARY KEY,
+  machine TEXT NOT NULL,    -- its identity
+  family TEXT NOT NULL,     -- the task's operators
+  task TEXT NOT NULL,
+  size REAL NOT NULL,       -- log2 of the bytes that the task moves
+  technique TEXT NOT NULL,
+  settings TEXT NOT NULL,   -- JSON
+  time REAL NOT NULL,       -- against the technique's defaults
+  at TEXT NOT NULL,
+  UNIQUE (machine, task, technique, settings)
+);
+CREATE INDEX lesson_by_family ON lesson(machine, family);
+)";
+
+constexpr const char* kSteps[] = {kVersion1, kVersion2};
 
 Error too_new(const Database& database, std::int64_t version, std::size_t known) {
   return fail(

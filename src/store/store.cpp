@@ -271,7 +271,9 @@ Status Store::insert_verdict(std::int64_t item, const Recorded& recorded) {
   return {};
 }
 
-Status Store::record(std::int64_t item, const Verdict& verdict, const std::string& json, const Circumstances& around) {
+namespace {
+
+Recorded recorded_of(const Verdict& verdict, const std::string& json, const Circumstances& around) {
   Recorded recorded;
   recorded.machine = around.machine;
   recorded.at = time_now();
@@ -290,8 +292,24 @@ Status Store::record(std::int64_t item, const Verdict& verdict, const std::strin
     recorded.speedups.push_back({one.rival, version == around.versions.end() ? "" : version->second, one.median,
                                  one.low, one.high, one.pairs, one.claimed, pack_pairs(one.times)});
   }
+  return recorded;
+}
+
+}  // namespace
+
+Status Store::record(std::int64_t item, const Verdict& verdict, const std::string& json, const Circumstances& around) {
+  const Recorded recorded = recorded_of(verdict, json, around);
   KW_TRY(Transaction transaction, Transaction::begin(database_));
   KW_CHECK(insert_verdict(item, recorded));
+  return transaction.commit();
+}
+
+Status Store::add_judged(std::int64_t run, const NewItem& item, const Verdict& verdict, const std::string& json,
+                         const Circumstances& around) {
+  const Recorded recorded = recorded_of(verdict, json, around);
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(const std::int64_t id, insert_item(run, item));
+  KW_CHECK(insert_verdict(id, recorded));
   return transaction.commit();
 }
 

@@ -46,6 +46,9 @@ class Store {
   Result<std::int64_t> add_item(std::int64_t run, const NewItem& item);
   // Fails where the item has a verdict already.
   Status record(std::int64_t item, const Verdict& verdict, const std::string& json, const Circumstances& around);
+  // An item with its verdict, both or neither: for a search, which plans as it goes.
+  Status add_judged(std::int64_t run, const NewItem& item, const Verdict& verdict, const std::string& json,
+                    const Circumstances& around);
   // A new state and an event that says so.
   Status set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text = "");
   Status note(std::int64_t run, const std::string& kind, const std::string& text);

@@ -1,0 +1,80 @@
+#include "search/memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace kw::search {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// So far apart in size (log2), a lesson counts half.
+constexpr double kHalfAt = 2;
+
+double size_of(const ops::Graph& graph) { return std::log2(std::max(ops::cost_of(graph).bytes, 1.0)); }
+
+std::optional<Point> point_of(const Space& space, const store::Lesson& lesson) {
+  const Json settings = Json::parse(lesson.settings, nullptr, false);
+  if (!settings.is_object()) return std::nullopt;
+  for (std::size_t i = 0; i < space.kernels().size(); ++i) {
+    if (space.kernels()[i].technique != lesson.technique) continue;
+    Point point{i, std::vector<std::size_t>(space.dimensions(i).size(), 0)};
+    for (const auto& [name, value] : settings.items()) {
+      const auto& dimensions = space.dimensions(i);
+      const auto dimension = std::ranges::find(dimensions, name, &Dimension::name);
+      if (dimension == dimensions.end() || !value.is_string()) return std::nullopt;
+      const auto found = std::ranges::find(dimension->values, value.get<std::string>());
+      if (found == dimension->values.end()) return std::nullopt;
+      point.picks[static_cast<std::size_t>(dimension - dimensions.begin())] =
+          static_cast<std::size_t>(found - dimension->values.begin());
+    }
+    if (space.allows(point)) return point;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string family_of(const ops::Graph& graph) {
+  std::string family;
+  for (const ops::GraphNode& node : graph.nodes) family += (family.empty() ? "" : "+") + node.call.op->name;
+  return family;
+}
+
+Result<std::vector<Lesson>> recall(const store::Store& store, const std::string& machine_identity,
+                                   const ops::Graph& graph, const Space& space) {
+  KW_TRY(const auto kept, store::lessons_of(store, machine_identity, family_of(graph)));
+  std::vector<Lesson> lessons;
+  for (const store::Lesson& one : kept) {
+    const std::optional<Point> point = point_of(space, one);
+    if (!point) continue;
+    const double apart = std::fabs(one.size - size_of(graph));
+    lessons.push_back({*point, one.time, one.task == graph.task->name ? 1 : std::exp2(-apart / kHalfAt) * 0.9});
+  }
+  return lessons;
+}
+
+Status remember(const store::Store& store, const std::string& machine_identity, const ops::Graph& graph,
+                const Space& space, const std::vector<Observation>& observations) {
+  std::vector<store::Lesson> lessons;
+  for (std::size_t kernel = 0; kernel < space.kernels().size(); ++kernel) {
+    const auto base = std::ranges::find_if(
+        observations, [&](const Observation& one) { return one.time && one.point == space.first(kernel); });
+    if (base == observations.end()) continue;
+    for (const Observation& one : observations) {
+      if (!one.time || one.point.kernel != kernel) continue;
+      Json settings = Json::object();
+      for (const auto& [name, value] : space.settings(one.point)) settings[name] = value;
+      lessons.push_back({.family = family_of(graph),
+                         .task = graph.task->name,
+                         .size = size_of(graph),
+                         .technique = space.kernels()[kernel].technique,
+                         .settings = settings.dump(),
+                         .time = *one.time / *base->time});
+    }
+  }
+  return store::add_lessons(store, machine_identity, lessons);
+}
+
+}  // namespace kw::search

@@ -1,0 +1,28 @@
+// Memory across tasks: what won on one task is tried first on its likes, and what never wins is tried last.
+//
+// Like are tasks of the same operators; the nearer in size, the more a lesson counts. Lessons are kept in the store,
+// for each machine apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ops/graph.h"
+#include "search/strategy.h"
+#include "store/lessons.h"
+
+namespace kw::search {
+
+// "Conv+Conv"
+std::string family_of(const ops::Graph& graph);
+
+// As points of this space; lessons about techniques or settings that it does not have are left out.
+Result<std::vector<Lesson>> recall(const store::Store& store, const std::string& machine_identity,
+                                   const ops::Graph& graph, const Space& space);
+
+// Keeps what a search observed.
+Status remember(const store::Store& store, const std::string& machine_identity, const ops::Graph& graph,
+                const Space& space, const std::vector<Observation>& observations);
+
+}  // namespace kw::search

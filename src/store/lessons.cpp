@@ -1,0 +1,41 @@
+#include "store/lessons.h"
+
+namespace kw::store {
+
+Status add_lessons(const Store& store, const std::string& machine_identity, std::span<const Lesson> lessons) {
+  const Database& database = store.database();
+  KW_TRY(Transaction transaction, Transaction::begin(database));
+  KW_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO lesson (machine, family, task, size, technique, "
+                                            "settings, time, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  const std::string now = time_now();
+  for (const Lesson& lesson : lessons) {
+    insert.bind(machine_identity).bind(lesson.family).bind(lesson.task).bind(lesson.size);
+    insert.bind(lesson.technique).bind(lesson.settings).bind(lesson.time).bind(now);
+    KW_CHECK(insert.run());
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<Lesson>> lessons_of(const Store& store, const std::string& machine_identity,
+                                       const std::string& family) {
+  KW_TRY(Statement rows, store.database().prepare(
+                             "SELECT family, task, size, technique, settings, time, at FROM lesson WHERE machine = ? "
+                             "AND (family = ? OR ? = '') ORDER BY family, task, time"));
+  rows.bind(machine_identity).bind(family).bind(family);
+  std::vector<Lesson> lessons;
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return lessons;
+    lessons.push_back(
+        {rows.text(0), rows.text(1), rows.real(2), rows.text(3), rows.text(4), rows.real(5), rows.text(6)});
+  }
+}
+
+Result<int> forget_lessons(const Store& store, const std::string& family) {
+  KW_TRY(Statement remove, store.database().prepare("DELETE FROM lesson WHERE family = ? OR ? = ''"));
+  remove.bind(family).bind(family);
+  KW_CHECK(remove.run());
+  return store.database().changed_rows();
+}
+
+}  // namespace kw::store
