@@ -6,6 +6,8 @@
 
 #include "cli/commands.h"
 #include "cli/recorded_run.h"
+#include "cli/search_report.h"
+#include "cli/search_run.h"
 #include "cli/store_folder.h"
 #include "store/run_lock.h"
 
@@ -44,6 +46,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (run.is_done()) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
+  if (is_search(run)) return search_and_report(store, run.id, {.json = arguments.has("--json")}, out);
   return work_on(store, run.id, true, out);
 }
 

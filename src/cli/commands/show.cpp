@@ -1,12 +1,15 @@
 // kw show: one task, explained to a person.
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <ostream>
 
+#include "authors/techniques.h"
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "ops/draw.h"
+#include "search/space.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
 
@@ -37,6 +40,25 @@ Status write_model(const ops::Graph& graph, const std::string& file) {
   return write_file(file, model);
 }
 
+// What a search would choose from.
+Status show_kernels(const ops::Graph& graph, std::ostream& out) {
+  KW_TRY(const auto techniques, authors::read_techniques());
+  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  out << "\nkernels    what `kw optimize` searches, and how many settings each has\n";
+  for (authors::Draft& draft : drafts) {
+    std::vector<std::string> names;
+    for (const Tunable& tunable : draft.tunables.list) {
+      names.push_back(fmt::format("{}={{{}}}", tunable.name, fmt::join(tunable.values, ",")));
+    }
+    const std::string name = draft.technique;
+    KW_TRY(const search::Space space,
+           search::Space::of({{name, name + ".cpp", std::move(draft.source), std::move(draft.tunables)}},
+                             {"g++", "clang++"}));
+    fmt::print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
+  }
+  return {};
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(Task task, suites::find_task(arguments.text("TASK"), dims));
@@ -50,6 +72,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string text,
          arguments.has("--json") ? workbench::task_as_json(task) : workbench::task_as_text(task));
   out << text;
+  if (!arguments.has("--json")) KW_CHECK(show_kernels(graph, out));
   return kYes;
 }
 

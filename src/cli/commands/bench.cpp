@@ -1,0 +1,103 @@
+// kw bench: the whole benchmark.
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/guests.h"
+#include "cli/search_report.h"
+#include "cli/search_run.h"
+#include "cli/store_folder.h"
+#include "suites/catalog.h"
+
+namespace kw::cli::commands {
+namespace {
+
+constexpr char kDefaultSuite[] = "mobilekernelbench";
+
+// Names with commas; a name may end in * and stand for all that begin so. A category's name stands for its tasks.
+Result<std::vector<Task>> wanted_tasks(std::vector<Task> all, const std::string& said) {
+  if (said.empty()) return all;
+  std::vector<std::string> names;
+  for (const Task& task : all) {
+    names.push_back(task.name);
+    names.push_back(task.category);
+  }
+  std::set<std::string> chosen;
+  std::istringstream words(said);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::size_t before = chosen.size();
+    const bool is_start = word.ends_with("*");
+    const std::string start = is_start ? word.substr(0, word.size() - 1) : word;
+    for (const Task& task : all) {
+      if (task.name == word || task.category == word || (is_start && task.name.starts_with(start))) {
+        chosen.insert(task.name);
+      }
+    }
+    if (chosen.size() == before) return fail("{}: no such task or category{}", word, nearest_hint(word, names));
+  }
+  std::erase_if(all, [&](const Task& task) { return !chosen.contains(task.name); });
+  return all;
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  SearchOrder order;
+  const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
+  KW_TRY(suites::Suite suite, suites::find_suite(name));
+  order.suite = suite.name;
+  KW_TRY(order.tasks, wanted_tasks(std::move(suite.tasks), arguments.text("--tasks")));
+  if (arguments.has("--author") && arguments.text("--author") != "templates") {
+    return fail("{}: no such author; there is: templates", arguments.text("--author"));
+  }
+  if (arguments.has("--budget")) order.budget = arguments.text("--budget");
+  if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
+  if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  order.rivals = guests.names();
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  KW_TRY(const std::int64_t run, begin_search(store, order));
+  return search_and_report(store, run, {.json = arguments.has("--json"), .quiet = arguments.has("--quiet")}, out);
+}
+
+}  // namespace
+
+Command bench() {
+  return {
+      .name = "bench",
+      .summary = "the whole benchmark: kernels for every task of a suite, beside the frameworks' own operators",
+      .description =
+          "For each task: tries the techniques that serve it within the budget, judges the best in full, and measures "
+          "it "
+          "side by side with the frameworks. Ends with the field's table: CSR, FCR and fast_p per category and "
+          "overall (docs/figures.md has the formulas). It can be stopped and resumed (`kw resume`). The budget is what "
+          "the "
+          "search may spend on each task, as a time or a number of candidates; the default ends within 20 minutes for "
+          "the 190 tasks on 2 cores, and more finds more: --budget 30s. --json ends with one object: run, tasks, csr, "
+          "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more.",
+      .options =
+          {{.name = "SUITE", .help = "which suite; mobilekernelbench unless said", .completes = Completes::suite},
+           {.name = "--tasks",
+            .value = "NAMES",
+            .help = "only these: names or categories with commas; Conv* means all that begin so"},
+           {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
+           {.name = "--author", .value = "NAME", .help = "who writes the candidates: templates"},
+           {.name = "--strategy",
+            .value = "NAME",
+            .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
+           Guests::option(),
+           {.name = "--seed", .value = "N", .help = "of the strategies; 1 unless said"},
+           {.name = "--quiet", .help = "only the table at the end"},
+           store_option(),
+           {.name = "--json", .help = "one object at the end"}},
+      .examples = {"kw bench --tasks Relu,ReduceL1 --budget 2 --rival none --quiet",
+                   "kw bench mobilekernelbench --tasks ReduceL2_keepdims --budget 1s --rival none --json"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands

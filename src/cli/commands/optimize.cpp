@@ -1,0 +1,147 @@
+// kw optimize: searches a fast kernel for one task and writes it to take away.
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/guests.h"
+#include "cli/search_run.h"
+#include "cli/store_folder.h"
+#include "cli/takeaway.h"
+#include "cli/verdict_text.h"
+#include "judge/verdict_json.h"
+#include "suites/catalog.h"
+#include "targets/cpu/facts.h"
+
+namespace kw::cli::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
+
+bool is_source(const std::string& word) {
+  const std::string extension = std::filesystem::path(word).extension().string();
+  return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
+}
+
+Result<SearchOrder> order_of(const Arguments& arguments) {
+  SearchOrder order;
+  KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  const std::string what = arguments.text("TASK");
+  std::string task_name = what;
+  if (is_source(what)) {
+    if (!arguments.has("--task")) return fail("{}: a kernel of your own needs --task TASK: for what is it?", what);
+    task_name = arguments.text("--task");
+    KW_TRY(std::string text, read_file(what, kMostSourceBytes));
+    KW_TRY(const Tunables tunables, read_tunables(text));
+    if (tunables.list.empty() && tunables.compilers.empty() && tunables.flags.empty()) {
+      fmt::print(stderr, "kw: {} has no tunables (KW_TUNE): only compilers and flags are searched\n", what);
+    }
+    order.kernel = judge::Source{std::filesystem::path(what).filename().string(), std::move(text)};
+    order.author = "file";
+  } else if (arguments.has("--task")) {
+    return fail("--task {}: {} is no source file (.cpp, .c) that it could belong to", arguments.text("--task"), what);
+  }
+  KW_TRY(Task task, suites::find_task(task_name, dims));
+  order.suite = task.suite;
+  order.tasks.push_back(std::move(task));
+  if (arguments.has("--author") && arguments.text("--author") != "templates") {
+    return fail("{}: no such author; there is: templates", arguments.text("--author"));
+  }
+  order.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
+  order.confirm_s = 2;
+  if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
+  if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  order.rivals = guests.names();
+  return order;
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const SearchOrder order, order_of(arguments));
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  KW_TRY(const std::int64_t run, begin_search(store, order));
+  std::optional<SearchedTask> result;
+  SearchListener listener;
+  const bool quiet = arguments.has("--quiet") || arguments.has("--json");
+  int tried = 0;
+  listener.tried = [&](const std::string&, const std::string& candidate, const Verdict& verdict, double best) {
+    if (quiet) return;
+    fmt::print(stderr, "  {:>4}  {:<9} best so far {:.3f} x the first  {}\n", ++tried,
+               verdict.stage == VerdictStage::glance ? "right" : std::string(name_of(verdict.stage)), best, candidate);
+  };
+  listener.ended = [&](const SearchedTask& task) { result = task; };
+  KW_CHECK(work_on_search(store, run, listener));
+  if (!result) return fail("the search ended without a kernel");
+
+  const Verdict& verdict = result->verdict;
+  std::vector<std::filesystem::path> files;
+  if (verdict.accepted()) {
+    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : result->task + "-kernel";
+    KW_TRY(files, take_away(folder, order.tasks[0], {result->file, result->source}, result->settings, verdict,
+                            targets::read_cpu_facts().model));
+  }
+  if (arguments.has("--json")) {
+    Json json = Json::parse(judge::verdict_as_json(verdict));
+    json["run"] = "r" + std::to_string(run);
+    json["technique"] = result->technique;
+    json["settings"] = result->settings;
+    json["tried"] = result->tried;
+    json["files"] = Json::array();
+    for (const auto& file : files) json["files"].push_back(file.string());
+    out << json.dump() << "\n";
+    return verdict.accepted() ? kYes : kNo;
+  }
+  print_verdict(verdict, out);
+  fmt::print(out, "\n  technique      {}", result->technique);
+  for (const auto& [name, value] : result->settings) fmt::print(out, "  {}={}", name, value);
+  fmt::print(out, "\n  tried          {} candidates{}, run r{}\n", result->tried,
+             result->exhausted ? " (there is nothing more that may be faster)" : "", run);
+  for (const auto& file : files) fmt::print(out, "  wrote          {}\n", file.string());
+  return verdict.accepted() ? kYes : kNo;
+}
+
+}  // namespace
+
+Command optimize() {
+  return {
+      .name = "optimize",
+      .summary = "searches a fast kernel for a task, and writes it to take away",
+      .description =
+          "Tries the techniques that serve the task, with their tunables, compilers and flags; judges the best in "
+          "full, "
+          "beside the frameworks, and writes it with its tunables fixed, what was proven in its opening comment, and a "
+          "program that checks and times it. With a kernel of your own, `kw optimize FILE.cpp --task TASK` searches "
+          "the "
+          "values of the tunables in it (KW_TUNE). A budget is a time or a number of candidates. --json prints the "
+          "verdict as `kw eval --json` does, with run, technique, settings, tried and files. Exit code 0 where a right "
+          "kernel was found.",
+      .options =
+          {{.name = "TASK", .help = "which task, or a source file", .required = true, .completes = Completes::task},
+           {.name = "--task", .value = "TASK", .help = "what the source file is for", .completes = Completes::task},
+           {.name = "--budget",
+            .value = "TIME|N",
+            .help = "what to spend on the search: 60s, 5m, 200; unless said 20s"},
+           {.name = "--author", .value = "NAME", .help = "who writes the candidates: templates"},
+           {.name = "--strategy",
+            .value = "NAME",
+            .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
+           Guests::option(),
+           {.name = "--out", .value = "DIR", .help = "where to write the kernel; unless said TASK-kernel"},
+           {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
+           {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+           {.name = "--quiet", .help = "only the result"},
+           store_option(),
+           {.name = "--json", .help = "one object"}},
+      .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",
+                   "kw optimize ReduceL1 --budget 3s --strategy local --rival none --out l1 --json"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands

@@ -1,0 +1,280 @@
+#include "cli/search_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "authors/techniques.h"
+#include "cli/guests.h"
+#include "cli/interruption.h"
+#include "cli/recorded_run.h"
+#include "judge/kept_verdicts.h"
+#include "judge/verdict_json.h"
+#include "search/engine.h"
+#include "search/memory.h"
+#include "store/run_lock.h"
+#include "store/sha256.h"
+#include "suites/task_snapshot.h"
+#include "targets/cpu/tools.h"
+#include "workbench/case_record.h"
+#include "workbench/machine.h"
+
+namespace kw::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace workbench;
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::vector<std::string> compilers_here() {
+  std::vector<std::string> found;
+  for (const targets::ToolFound& tool : targets::look_for_tools()) {
+    if (tool.works() && (tool.tool.name == "g++" || tool.tool.name == "clang++")) found.push_back(tool.tool.name);
+  }
+  std::ranges::sort(found, std::greater<>());  // g++ is what a source without wishes is built with
+  return found;
+}
+
+// What names a candidate of a task.
+std::string name_of_candidate(const std::string& source_hash, const std::string& settings) {
+  return source_hash + " " + settings;
+}
+
+class SearchWorker {
+ public:
+  SearchWorker(store::Store& store, const store::RunSummary& run, const SearchListener& listener)
+      : store_(store), run_(run), listener_(listener) {}
+
+  Status work() {
+    KW_TRY(const store::RunLock lock, store::RunLock::take(store_.folder(), run_.id));
+    KW_CHECK(prepare());
+    const Interruption interruption([this] { last_words(); });
+    const Status status = search_all();
+    while (Interruption::happened()) ::pause();
+    const std::lock_guard guard(lock_);
+    finished_ = true;
+    if (!status.ok()) {
+      [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
+      return fail("{}; {} goes on", status.error().message, how_to_resume());
+    }
+    return store_.set_state(run_.id, "done", "done");
+  }
+
+ private:
+  Status prepare() {
+    const Json rules = Json::parse(run_.about.rules, nullptr, false);
+    try {
+      bool fresh = false;
+      std::string rivals;
+      KW_TRY(rules_, rules_from_json(run_.about.rules, fresh, rivals));
+      KW_TRY(guests_, Guests::chosen(rivals));
+      const Json& search = rules.at("search");
+      KW_TRY(budget_, search::parse_budget(search.at("budget")));
+      KW_TRY(strategy_, search::find_strategy(run_.about.strategy));
+      if (search.contains("kernel")) {
+        kernel_ = judge::Source{search.at("kernel").at("file"), search.at("kernel").at("source")};
+      }
+      for (const Json& task : rules.at("tasks")) {
+        KW_TRY(Task one, suites::task_of_snapshot(task.at("text")));
+        tasks_.push_back(std::move(one));
+      }
+    } catch (const Json::exception& error) {
+      return fail("the record of the run's rules is damaged: {}", error.what());
+    }
+    if (!kernel_) {
+      KW_TRY(techniques_, authors::read_techniques());
+    }
+    compilers_ = compilers_here();
+    return read_record();
+  }
+
+  // What earlier work on this run knows.
+  Status read_record() {
+    return store_.each_recorded(run_.id, [&](const store::Recorded& one) -> Status {
+      position_ = std::max(position_, one.position);
+      if (!one.judged) return {};
+      if (one.purpose == "confirm") {
+        if (one.accepted) done_.insert(one.task_hash);
+        return {};
+      }
+      std::optional<double> time;
+      if (one.stage == name_of(VerdictStage::glance)) {
+        time = one.speedups.empty() || !(one.speedups[0].median > 0) ? 1 : 1 / one.speedups[0].median;
+      }
+      known_[one.task_hash][name_of_candidate(one.source_hash, one.settings)] = time;
+      return {};
+    });
+  }
+
+  Status search_all() {
+    KW_TRY(judge::Judge judge, judge::Judge::open());
+    const store::Machine machine = this_machine(judge.tier().name());
+    KW_TRY(machine_, store_.add_machine(machine));
+    versions_ = std::make_unique<RivalVersions>(machine);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (done_.contains(store::hash_of(snapshot(tasks_[i])))) continue;
+      listener_.begins(i, tasks_.size(), tasks_[i].name);
+      KW_CHECK(search_one(judge, tasks_[i]));
+    }
+    return {};
+  }
+
+  Result<std::vector<search::Kernel>> kernels_of(const ops::Graph& graph) const {
+    std::vector<search::Kernel> kernels;
+    if (kernel_) {
+      KW_TRY(Tunables tunables, read_tunables(kernel_->text));
+      kernels.push_back({"file", kernel_->name, kernel_->text, std::move(tunables)});
+      return kernels;
+    }
+    KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques_));
+    for (authors::Draft& draft : drafts) {
+      kernels.push_back(
+          {draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables)});
+    }
+    return kernels;
+  }
+
+  Status search_one(judge::Judge& judge, const Task& task) {
+    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    KW_TRY(std::vector<search::Kernel> kernels, kernels_of(graph));
+    KW_TRY(const search::Space space, search::Space::of(std::move(kernels), compilers_));
+    KW_TRY(auto lessons, search::recall(store_, machine_identity(), graph, space));
+    const auto strategy = strategy_.make({.space = &space,
+                                          .seed = static_cast<std::uint64_t>(run_.about.seed.value_or(1)),
+                                          .lessons = std::move(lessons)});
+    const auto& known = known_[store::hash_of(snapshot(task))];
+    std::vector<search::Observation> observed;
+    double best = 0;
+    search::Plan plan{.task = &task, .space = &space, .strategy = strategy.get(), .budget = budget_};
+    plan.tried = [&](const search::Trial& trial) -> Status {
+      observed.push_back({trial.point, trial.time});
+      if (trial.time) best = std::max(best, 1 / *trial.time);
+      KW_CHECK(record(task, space, trial.point, trial.asked, trial.verdict, trial.spent_s, "search"));
+      listener_.tried(task.name, space.text(trial.point), trial.verdict, best);
+      return {};
+    };
+    plan.known = [&](const search::Point& point) -> std::optional<search::Observation> {
+      const store::NewItem item = planned(0, search::case_of(task, space, point), "null");
+      const auto found = known.find(name_of_candidate(store::sha256(item.candidate->source), item.candidate->settings));
+      if (found == known.end()) return std::nullopt;
+      return search::Observation{point, found->second};
+    };
+    KW_TRY(const search::Found found, search::search(judge, plan));
+    KW_CHECK(search::remember(store_, machine_identity(), graph, space, observed));
+
+    judge::Case rules = rules_;
+    KW_TRY(rules.guests, guests_.of(task, rules.threads));
+    // Where no framework runs it, there is still the plain kernel to be compared with.
+    rules.plain = rules.guests.empty();
+    KW_TRY(
+        const search::Winner winner,
+        search::decide(judge, task, space, found, rules,
+                       [&](const search::Point& point, const judge::Case& asked, const Verdict& verdict,
+                           double spent_s) { return record(task, space, point, asked, verdict, spent_s, "confirm"); }));
+    const search::Kernel& kernel = space.kernels()[winner.point.kernel];
+    listener_.ended({.task = task.name,
+                     .technique = kernel.technique,
+                     .file = kernel.file,
+                     .source = kernel.source,
+                     .settings = space.settings(winner.point),
+                     .verdict = winner.verdict,
+                     .tried = found.tried,
+                     .exhausted = found.exhausted});
+    return {};
+  }
+
+  Status record(const Task& task, const search::Space& space, const search::Point& point, const judge::Case& asked,
+                const Verdict& verdict, double spent_s, const std::string& purpose) {
+    const std::lock_guard guard(lock_);
+    if (Interruption::happened()) return {};
+    judge::Case plain_case = asked;
+    plain_case.task = &task;
+    store::NewItem item = planned(++position_, plain_case, "null");
+    item.purpose = purpose;
+    item.candidate->author = run_.about.author;
+    item.candidate->notes = space.kernels()[point.kernel].technique;
+    auto versions = versions_->of(plain_case);
+    versions.erase("reference");
+    return store_.add_judged(run_.id, item, verdict, judge::verdict_as_json(verdict),
+                             {.machine = machine_,
+                              .spent_s = spent_s,
+                              .terms = terms_of(plain_case),
+                              .key = store::sha256(judge::key_of(plain_case) + purpose),
+                              .versions = versions});
+  }
+
+  void last_words() {
+    const std::lock_guard guard(lock_);
+    if (finished_) return;
+    [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
+    fmt::print(stderr, "\nkw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
+  }
+
+  std::string how_to_resume() const {
+    const bool usual = store_.folder() == ".kw" || std::getenv("KW_STORE") != nullptr;
+    return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
+  }
+
+  store::Store& store_;
+  const store::RunSummary run_;
+  const SearchListener& listener_;
+  judge::Case rules_;
+  Guests guests_;
+  search::Budget budget_;
+  search::StrategyKind strategy_;
+  std::optional<judge::Source> kernel_;
+  std::vector<Task> tasks_;
+  std::vector<authors::Technique> techniques_;
+  std::vector<std::string> compilers_;
+  std::set<std::string> done_;  // hashes of tasks
+  // Of each task: what came of each candidate.
+  std::map<std::string, std::map<std::string, std::optional<double>>> known_;
+  std::int64_t position_ = 0;
+  std::int64_t machine_ = 0;
+  std::unique_ptr<RivalVersions> versions_;
+  bool finished_ = false;
+  std::mutex lock_;  // of the record
+};
+
+}  // namespace
+
+bool is_search(const store::RunSummary& run) { return !run.about.strategy.empty(); }
+
+Result<std::int64_t> begin_search(store::Store& store, const SearchOrder& order) {
+  KW_TRY([[maybe_unused]] const search::Budget budget, search::parse_budget(order.budget));
+  KW_TRY([[maybe_unused]] const search::StrategyKind kind, search::find_strategy(order.strategy));
+  judge::Case how;
+  how.threads = order.threads;
+  how.cold = order.cold;
+  how.budget_s = order.confirm_s;
+  Json rules = Json::parse(rules_as_json(how, true, order.rivals));
+  rules["search"] = {{"budget", order.budget}};
+  if (order.kernel) {
+    rules["search"]["kernel"] = {{"file", as_utf8(order.kernel->name)}, {"source", order.kernel->text}};
+  }
+  Json tasks = Json::array();
+  for (const Task& task : order.tasks) {
+    const store::TaskSnapshot one = snapshot(task);
+    tasks.push_back({{"name", one.name}, {"category", one.category}, {"text", one.text}});
+  }
+  rules["tasks"] = std::move(tasks);
+  return store.begin_run({.command = command_line(),
+                          .suite = as_utf8(order.suite),
+                          .author = order.author,
+                          .strategy = order.strategy,
+                          .seed = order.seed,
+                          .rules = dumped(rules)},
+                         {});
+}
+
+Status work_on_search(store::Store& store, std::int64_t run, const SearchListener& listener) {
+  KW_TRY(const store::RunSummary summary, store.run(run));
+  return SearchWorker(store, summary, listener).work();
+}
+
+}  // namespace kw::cli
