@@ -1,3 +1,5 @@
+#pragma once
+
 #include <bit>
 
 // Vectors of as many lanes as the processor's registers hold, over the compilers' vector extensions: the same source

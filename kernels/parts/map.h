@@ -1,0 +1,66 @@
+#pragma once
+
+#include "vector.h"
+
+// y = f(x), element by element, for an f of whole vectors. The last vector is computed once more where it is not whole,
+// so that nothing depends on where a tensor lies. Results larger than the caches are written past them: the lines that
+// they overwrite need not be read first.
+
+KW_TUNE(MAP_UNROLL, 2, 1, 2, 4);
+KW_TUNE(MAP_STREAM_MIB, 16, 4, 16, 64, 4096);
+
+namespace simd {
+
+template <class V>
+inline void stream(float* to, V value) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return _mm512_stream_ps(to, __m512(value));
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(V) == 32) return _mm256_stream_ps(to, __m256(value));
+#endif
+  store(to, value);
+}
+inline void end_of_streams() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+// How many floats from here to an address that takes a whole vector.
+inline int64_t floats_to_aligned(const float* at) {
+  return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(at) % sizeof(Floats) / sizeof(float));
+}
+
+// Fills `to` with vectors: whole(i) is the one from element i on, some(n) one that holds the n elements that there are.
+template <class Whole, class Some>
+inline void fill(float* to, int64_t count, Whole whole, Some some) {
+  if (count < kLanes) {
+    if (count > 0) store_some(to, some(count), count);
+    return;
+  }
+  if (count >= int64_t{MAP_STREAM_MIB} << 18) {
+    store(to, whole(0));
+    for (int64_t i = floats_to_aligned(to); i + kLanes <= count; i += kLanes) stream(to + i, whole(i));
+    store(to + count - kLanes, whole(count - kLanes));
+    return end_of_streams();
+  }
+  int64_t i = 0;
+  for (; i + MAP_UNROLL * kLanes <= count; i += MAP_UNROLL * kLanes) {
+    for (int u = 0; u < MAP_UNROLL; ++u) store(to + i + u * kLanes, whole(i + u * kLanes));
+  }
+  if constexpr (MAP_UNROLL > 1) {
+    for (; i + kLanes <= count; i += kLanes) store(to + i, whole(i));
+  }
+  if (i < count) store(to + count - kLanes, whole(count - kLanes));
+}
+
+template <class F>
+inline void map(kw::Tensor<const float> x, kw::Tensor<float>& y, F f) {
+  y.allocate(x.shape());
+  const float* from = x.data();
+  fill(
+      y.data(), x.count(), [=](int64_t i) { return f(load(from + i)); },
+      [=](int64_t n) { return f(load_some(from, n)); });
+}
+
+}  // namespace simd
