@@ -1,10 +1,10 @@
 // The place of the largest or smallest element: along rows block by block, then a search in the block that has it;
 // along columns with the best of many columns and their places side by side.
 //
-// serves: ArgMax, ArgMin
+// serves: ArgMax, ArgMin, Hardmax
 // types: float32
 #include "parts/reduction.h"
-#include "plain/parts/axis.h"
+#include "plain/parts/softmax_rows.h"
 
 KW_TUNE(ARG_BLOCK, 512, 256, 512, 1024, 2048);  // elements of a row, or columns, that are looked at together
 
@@ -141,4 +141,21 @@ inline void ArgMax(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<i
 
 inline void ArgMin(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<int64_t>& y) {
   places_along_axis<ForSmallest>(node, x, y);
+}
+
+inline void Hardmax(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y) {
+  y.allocate(x.shape());
+  std::fill(y.begin(), y.end(), 0.0f);
+  if (x.count() == 0) return;
+  const AlongAxis view = softmax_rows(node, x.shape());
+  int64_t* places = node.scratch<int64_t>(view.inner);
+  for (int64_t o = 0; o < view.outer; ++o) {
+    const int64_t first = o * view.length * view.inner;
+    if (view.inner == 1) {
+      y[first + place_in_row<ForLargest>(x.data() + first, view.length, false)] = 1;
+      continue;
+    }
+    places_in_columns<ForLargest>(x.data() + first, view, false, places);
+    for (int64_t i = 0; i < view.inner; ++i) y[first + places[i] * view.inner + i] = 1;
+  }
 }
