@@ -23,29 +23,55 @@ std::array<double, kLayers + 1> layer_ends() {
 }
 
 const std::array<double, kLayers + 1> kEnds = layer_ends();
+// For 24 bits with their sign: the layer's end a unit, and where the next layer ends.
+const std::array<float, kLayers> kFloatEnds = [] {
+  std::array<float, kLayers> ends{};
+  for (std::size_t i = 0; i < kLayers; ++i) ends[i] = static_cast<float>(kEnds[i] * 0x1p-23);
+  return ends;
+}();
+const std::array<float, kLayers> kFloatInner = [] {
+  std::array<float, kLayers> ends{};
+  for (std::size_t i = 0; i < kLayers; ++i) ends[i] = static_cast<float>(kEnds[i + 1]);
+  return ends;
+}();
 
 }  // namespace
 
 // The ziggurat method: nearly always one multiplication and one comparison.
 double Random::normal() {
-  while (true) {
-    const std::uint64_t word = bits();
-    const std::size_t layer = word % kLayers;
-    const double signed_unit = static_cast<double>(static_cast<std::int64_t>(word) >> 11) * 0x1p-52;
-    const double x = signed_unit * kEnds[layer];
-    if (std::fabs(x) < kEnds[layer + 1]) return x;
-    if (layer == 0) return std::copysign(normal_beyond(kTail), x);
-    const double low = density(kEnds[layer]);
-    const double high = density(kEnds[layer + 1]);
-    if (low + unit() * (high - low) < density(x)) return x;
-  }
+  const std::uint64_t word = bits();
+  const std::size_t layer = word % kLayers;
+  const double signed_unit = static_cast<double>(static_cast<std::int64_t>(word) >> 11) * 0x1p-52;
+  const double x = signed_unit * kEnds[layer];
+  return std::fabs(x) < kEnds[layer + 1] ? x : rim(layer, x);
 }
 
-// A copy that nobody else sees draws: its state stays in a register.
+// Half a word is enough for a float: a layer, a sign and 23 bits. What the layer does not take at once is drawn as a
+// double, which keeps the share of the layers' rims and of the tail.
 void Random::fill_normal(std::span<float> values, double mean, double deviation) {
-  Random own = *this;
-  for (float& value : values) value = static_cast<float>(mean + deviation * own.normal());
+  Random own = *this;  // nobody else sees it: its state stays in a register
+  const auto center = static_cast<float>(mean), scale = static_cast<float>(deviation);
+  const auto put = [&](float& value, std::uint32_t half) {
+    const std::size_t layer = half % kLayers;
+    const float x = (static_cast<float>(static_cast<std::int32_t>(half) >> 8) + 0.5f) * kFloatEnds[layer];  // never 0
+    value = std::fabs(x) < kFloatInner[layer] ? x : static_cast<float>(own.rim(layer, x));
+    value = center + scale * value;
+  };
+  std::size_t i = 0;
+  for (; i + 2 <= values.size(); i += 2) {
+    const std::uint64_t word = own.bits();
+    put(values[i], static_cast<std::uint32_t>(word));
+    put(values[i + 1], static_cast<std::uint32_t>(word >> 32));
+  }
+  if (i < values.size()) put(values[i], static_cast<std::uint32_t>(own.bits()));
   *this = own;
+}
+
+double Random::rim(std::size_t layer, double x) {
+  if (layer == 0) return std::copysign(normal_beyond(kTail), x);
+  const double low = density(kEnds[layer]);
+  const double high = density(kEnds[layer + 1]);
+  return low + unit() * (high - low) < density(x) ? x : normal();
 }
 
 double Random::normal_beyond(double start) {

@@ -42,7 +42,8 @@ class Random {
   bool chance(double probability) { return unit() < probability; }
 
   double normal();
-  // The same numbers as so many calls of normal(), times a deviation, plus a mean.
+  // As normal(), times a deviation, plus a mean; two numbers from each draw, so that they are other ones than
+  // normal()'s.
   void fill_normal(std::span<float> values, double mean, double deviation);
 
   double sign() { return bits() & 1 ? 1.0 : -1.0; }
@@ -66,6 +67,8 @@ class Random {
   }
 
  private:
+  // A draw that lies at the rim of its layer: itself, or another one.
+  double rim(std::size_t layer, double x);
   // Of the tail to the right of `start`.
   double normal_beyond(double start);
 
