@@ -46,8 +46,8 @@ std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::er
 // The work on one run, by one program.
 class Worker {
  public:
-  Worker(store::Store& store, const store::RunSummary& run, bool is_resumed, std::ostream& out)
-      : store_(store), run_(run), is_resumed_(is_resumed), out_(out) {}
+  Worker(store::Store& store, const store::RunSummary& run, bool is_resumed, Progress& progress, std::ostream& out)
+      : store_(store), run_(run), is_resumed_(is_resumed), progress_(progress), out_(out) {}
 
   Result<int> work() {
     KW_TRY(const store::RunLock lock, store::RunLock::take(store_.folder(), run_.id));
@@ -55,6 +55,7 @@ class Worker {
     if (is_resumed_ && !items_.empty()) {
       KW_CHECK(store_.note(run_.id, "resumed", fmt::format("{} of {} left", items_.size(), run_.planned)));
     }
+    if (!items_.empty()) progress_.plan({.title = run_.name(), .total = run_.planned, .done = run_.done});
     const Interruption interruption([this] { last_words(); });
     const Status status = judge_all();
     // The last words are being said, and they end the program.
@@ -144,12 +145,13 @@ class Worker {
       item_of.push_back(index);
     }
     Status status;
-    judge::judge_batch(judge, cases, [&](std::size_t i, const Result<Verdict>& verdict) {
+    const auto judged = [&](std::size_t i, const Result<Verdict>& verdict) {
       const std::size_t index = item_of[i];
       if (!status.ok()) return;  // the record cannot be written: nobody is told of anything more
       if (!verdict.ok() || may_be_somebody_elses_doing(*verdict)) {
         if (!lives(judge) || ++tries_[index] < (verdict.ok() ? kMostKills : kMostFailures)) {
           again.push_back(index);
+          progress_.drop(items_[index].what.position);
           return;
         }
       }
@@ -159,6 +161,10 @@ class Worker {
       } else {
         status = note_problem(items_[index], verdict.error().message);
       }
+    };
+    judge::judge_batch(judge, cases, judged, [&](std::size_t i, const char* doing) {
+      const store::NewItem& item = items_[item_of[i]].what;
+      progress_.start(item.position, item.task->name, item.candidate->file, doing);
     });
     return status;
   }
@@ -201,7 +207,9 @@ class Worker {
                             .versions = versions}));
     last_ = now;
     ++recorded_;
-    out_ << answer_line(item.what.position, item.what.label, json, "") << "\n" << std::flush;
+    progress_.print(out_, answer_line(item.what.position, item.what.label, json, "") + "\n");
+    progress_.finish(item.what.position, item.what.task->name, item.what.candidate->file, verdict);
+    progress_.advance();
     return {};
   }
 
@@ -209,7 +217,9 @@ class Worker {
   Status note_problem(const store::Item& item, const std::string& message) {
     const std::lock_guard guard(lock_);
     if (Interruption::happened()) return {};
-    out_ << answer_line(item.what.position, item.what.label, "", message) << "\n" << std::flush;
+    progress_.print(out_, answer_line(item.what.position, item.what.label, "", message) + "\n");
+    progress_.drop(item.what.position);
+    progress_.error("problem", message);
     return store_.note(run_.id, "problem", fmt::format("{}: {}", item.what.position, message));
   }
 
@@ -217,12 +227,14 @@ class Worker {
     const std::lock_guard guard(lock_);
     finished_ = true;
     if (!status.ok()) {
+      progress_.end("stopped");
       // Where even that cannot be written, the run is open and nobody holds it: resumable all the same.
       [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
       return fail("{}; {} goes on", status.error().message, how_to_resume());
     }
     KW_TRY(const store::RunSummary now, store_.run(run_.id));
     const bool done = now.done == now.planned;
+    progress_.end(done ? "done" : "stopped");
     if (now.state == "done" && done) return {};
     return store_.set_state(run_.id, done ? "done" : "stopped", done ? "done" : "stopped");
   }
@@ -231,7 +243,8 @@ class Worker {
     const std::lock_guard guard(lock_);
     if (finished_) return;
     [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
-    fmt::print(stderr, "\nkw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
+    progress_.end("stopped");
+    fmt::print(stderr, "kw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
   }
 
   std::string how_to_resume() const {
@@ -242,6 +255,7 @@ class Worker {
   store::Store& store_;
   const store::RunSummary run_;
   const bool is_resumed_;
+  Progress& progress_;
   std::ostream& out_;
   judge::Case rules_;
   bool fresh_ = false;
@@ -260,9 +274,9 @@ class Worker {
 
 }  // namespace
 
-Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, std::ostream& out) {
+Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, Progress& progress, std::ostream& out) {
   KW_TRY(const store::RunSummary summary, store.run(run));
-  return Worker(store, summary, is_resumed, out).work();
+  return Worker(store, summary, is_resumed, progress, out).work();
 }
 
 std::string answer_line(std::int64_t position, const std::string& label, const std::string& verdict,

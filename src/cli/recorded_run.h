@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/progress.h"
 #include "judge/judge.h"
 #include "store/store.h"
 #include "workbench/case_record.h"
@@ -17,7 +18,7 @@ using workbench::rules_as_json;
 
 // Works on what is left of a run and prints a line of JSON for each verdict, when it is on the disk. The exit code is
 // about the whole run: kYes where all of it was accepted, kBroken where a part could not be judged.
-Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, std::ostream& out);
+Result<int> work_on(store::Store& store, std::int64_t run, bool is_resumed, Progress& progress, std::ostream& out);
 
 // A line of a batch's answer: the verdict's JSON or an error, with line and id.
 std::string answer_line(std::int64_t position, const std::string& label, const std::string& verdict,

@@ -18,7 +18,7 @@ std::size_t core_count() { return std::max<std::size_t>(std::thread::hardware_co
 
 // Inspects cases [begin, end) on all cores; `inspected` is called from the calling thread as they finish.
 void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin, std::size_t end,
-                 const std::function<void(std::size_t, Result<Inspected>)>& inspected) {
+                 const std::function<void(std::size_t, Result<Inspected>)>& inspected, const Begin& begin_one) {
   std::atomic<std::size_t> next = begin;
   std::mutex lock;
   std::condition_variable changed;
@@ -27,6 +27,7 @@ void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin
   for (std::size_t i = 0; i < std::min(core_count(), end - begin); ++i) {
     workers.emplace_back([&] {
       for (std::size_t index; (index = next.fetch_add(1)) < end;) {
+        begin_one(index, "building and examining");
         Result<Inspected> one = judge.inspect(cases[index]);
         const std::lock_guard guard(lock);
         finished.emplace_back(index, std::move(one));
@@ -46,21 +47,26 @@ void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin
 
 }  // namespace
 
-void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report) {
+void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report, const Begin& begin_one) {
   const std::size_t handful = kHandfulPerCore * core_count();
   for (std::size_t begin = 0; begin < cases.size(); begin += handful) {
     std::vector<std::pair<std::size_t, Inspected>> to_time;
-    inspect_all(judge, cases, begin, std::min(begin + handful, cases.size()),
-                [&](std::size_t index, Result<Inspected> one) {
-                  if (!one.ok()) {
-                    report(index, one.error());
-                  } else if (!one->verdict.accepted() || !cases[index].timed) {
-                    report(index, one->verdict);
-                  } else {
-                    to_time.emplace_back(index, *std::move(one));
-                  }
-                });
-    for (auto& [index, one] : to_time) report(index, judge.time(cases[index], std::move(one)));
+    inspect_all(
+        judge, cases, begin, std::min(begin + handful, cases.size()),
+        [&](std::size_t index, Result<Inspected> one) {
+          if (!one.ok()) {
+            report(index, one.error());
+          } else if (!one->verdict.accepted() || !cases[index].timed) {
+            report(index, one->verdict);
+          } else {
+            to_time.emplace_back(index, *std::move(one));
+          }
+        },
+        begin_one);
+    for (auto& [index, one] : to_time) {
+      begin_one(index, "timing");
+      report(index, judge.time(cases[index], std::move(one)));
+    }
   }
 }
 

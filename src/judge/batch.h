@@ -12,9 +12,14 @@ namespace kw::judge {
 // Called from one thread, in the order of completion, with the case's index.
 using Report = std::function<void(std::size_t index, const Result<Verdict>& verdict)>;
 
+// Called when a case's turn comes, from any thread, with what is done to it: "building and examining", "timing".
+using Begin = std::function<void(std::size_t index, const char* doing)>;
+
 // What timing may take for each of a batch, unless one says otherwise.
 inline constexpr double kBatchBudget_s = 0.06;
 
-void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report);
+void judge_batch(
+    Judge& judge, const std::vector<Case>& cases, const Report& report,
+    const Begin& begin = [](std::size_t, const char*) {});
 
 }  // namespace kw::judge

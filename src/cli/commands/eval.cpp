@@ -110,13 +110,15 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
 }
 
 // A line of a batch: {"task": "Relu", "file": "relu.cpp"}, or "source" with the text in place of a file; "set":
-// {"TILE": 8}, "id", which comes back with the verdict, "author" and "notes" may be there.
+// {"TILE": 8}, "id", which comes back with the verdict, "author", "notes", and "parents", the ids of earlier lines that
+// it was made from, may be there.
 struct Line {
   std::int64_t number = 0;
   std::string id = "null";  // JSON
   std::string author;
   std::string notes;
-  std::string problem;  // why it cannot be judged
+  std::vector<std::string> parents;  // ids, as JSON
+  std::string problem;               // why it cannot be judged
   std::optional<judge::Case> wanted;
 };
 
@@ -160,6 +162,13 @@ Line parse_line(const std::string& text, const judge::Case& rules, std::map<std:
   if (json.contains("id")) line.id = json["id"].dump();
   if (json.contains("author") && json["author"].is_string()) line.author = json["author"];
   if (json.contains("notes") && json["notes"].is_string()) line.notes = json["notes"];
+  if (json.contains("parents")) {
+    if (!json["parents"].is_array()) {
+      line.problem = "\"parents\" is a list of the ids of earlier lines";
+      return line;
+    }
+    for (const Json& parent : json["parents"]) line.parents.push_back(parent.dump());
+  }
   auto wanted = case_of(json, rules, tasks);
   if (wanted.ok()) {
     line.wanted = *std::move(wanted);
@@ -196,50 +205,80 @@ std::string suites_of(const std::vector<Line>& lines) {
   return text;
 }
 
-Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
-  std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
-  auto store = store::Store::open(store_folder(arguments));
-  if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
+// What the record is to hold. A line whose parents are not known gets a problem.
+std::vector<store::NewItem> items_of(std::vector<Line>& lines, const std::string& author) {
   std::vector<store::NewItem> items;
-  for (const Line& line : lines) {
-    if (!line.wanted) {
-      items.push_back({.position = line.number, .label = line.id, .problem = line.problem});
-      continue;
+  std::map<std::string, std::string> candidate_of;  // by the line's id
+  for (Line& line : lines) {
+    store::NewItem item{.position = line.number, .label = line.id};
+    if (line.wanted) {
+      item = workbench::planned(line.number, *line.wanted, line.id);
+      item.candidate->author = line.author.empty() ? author : line.author;
+      item.candidate->notes = line.notes;
+      for (const std::string& parent : line.parents) {
+        const auto found = candidate_of.find(parent);
+        if (found == candidate_of.end()) {
+          line.problem = fmt::format("its parent {} is no earlier line's id", parent);
+          break;
+        }
+        item.candidate->parents.push_back(found->second);
+      }
     }
-    store::NewItem item = planned(line.number, *line.wanted, line.id);
-    item.candidate->author = line.author.empty() ? arguments.text("--author") : line.author;
-    item.candidate->notes = line.notes;
+    if (!line.problem.empty()) {
+      item = {.position = line.number, .label = line.id, .problem = line.problem};
+    } else if (line.id != "null") {
+      candidate_of[line.id] = store::hash_of(*item.candidate);
+    }
     items.push_back(std::move(item));
   }
+  return items;
+}
+
+Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
+  std::map<std::string, Task> tasks;  // a map does not move what it holds
+  KW_TRY(std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  auto store = store::Store::open(store_folder(arguments));
+  if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
+  const std::vector<store::NewItem> items = items_of(lines, arguments.text("--author"));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   store::NewRun run{.command = command_line(),
                     .suite = suites_of(lines),
                     .author = arguments.text("--author"),
                     .rules = rules_as_json(rules, arguments.has("--fresh"), guests.names())};
   for (const judge::Source& rival : rules.against) run.against.push_back({rival.name, rival.text});
+  KW_TRY(const auto progress, Progress::open(arguments));
   KW_TRY(const std::int64_t id, store->begin_run(run, items));
-  fmt::print(stderr, "kw: this is run r{} of {}\n", id, store->folder().string());
+  if (!progress->is_quiet()) fmt::print(stderr, "kw: this is run r{} of {}\n", id, store->folder().string());
   for (const Line& line : lines) {
-    if (!line.problem.empty()) out << answer_line(line.number, line.id, "", line.problem) << "\n" << std::flush;
+    if (line.problem.empty()) continue;
+    progress->print(out, answer_line(line.number, line.id, "", line.problem) + "\n");
+    progress->error("problem", line.problem);
   }
-  return work_on(*store, id, false, out);
+  return work_on(*store, id, false, *progress, out);
 }
 
 Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
   KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
+  KW_TRY(const auto progress, Progress::open(arguments));
+  progress->plan({.total = std::ssize(lines)});
   std::vector<const Line*> line_of;  // of each case
   std::vector<judge::Case> cases;
   bool broken = false, all = true;
   const auto answer = [&](const Line& line, const Result<Verdict>& verdict) {
     broken = broken || !verdict.ok();
     all = all && verdict.ok() && verdict->accepted();
-    out << answer_line(line.number, line.id, verdict.ok() ? judge::verdict_as_json(*verdict) : "",
-                       verdict.ok() ? "" : verdict.error().message)
-        << "\n"
-        << std::flush;
+    progress->print(out, answer_line(line.number, line.id, verdict.ok() ? judge::verdict_as_json(*verdict) : "",
+                                     verdict.ok() ? "" : verdict.error().message) +
+                             "\n");
+    if (verdict.ok()) {
+      progress->finish(line.number, line.wanted->task->name, line.wanted->source.name, *verdict);
+    } else {
+      progress->drop(line.number);
+      progress->error("problem", verdict.error().message);
+    }
+    progress->advance();
   };
   for (const Line& line : lines) {
     if (!line.wanted) {
@@ -257,11 +296,15 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
   }
   if (!cases.empty()) {
     KW_TRY(judge::Judge judge, judge::Judge::open());
-    judge::judge_batch(judge, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
+    const auto judged = [&](std::size_t index, const Result<Verdict>& verdict) {
       if (verdict.ok()) judge::keep_verdict(judge::key_of(cases[index]), *verdict);
       answer(*line_of[index], verdict);
+    };
+    judge::judge_batch(judge, cases, judged, [&](std::size_t index, const char* doing) {
+      progress->start(line_of[index]->number, cases[index].task->name, cases[index].source.name, doing);
     });
   }
+  progress->end("done");
   return broken ? kBroken : all ? kYes : kNo;
 }
 
@@ -299,11 +342,13 @@ Command eval() {
           "tier, varies, kept.\n\n"
           "--batch judges every line of a file of JSON objects: task, and file or source (the text itself), and if "
           "need be set "
-          "(an object), id, author and notes. It prints one such object a line, in the order of completion, with line "
+          "(an object), id, author, notes and parents (ids of earlier lines). It prints one such object a line, in the "
+          "order of completion, with line "
           "and id; a line that cannot be judged gives line, id and error. A batch is a run of the record in .kw: what "
           "is printed is on the disk, `kw resume` goes on after Ctrl-C, a crash or a full disk, and `kw runs` lists "
-          "it. A single verdict is recorded where there is a record already, or with --store.",
-      .options =
+          "it. A single verdict is recorded where there is a record already, or with --store.\n\n" +
+          Progress::description(),
+      .options = with_progress_options(
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
            {.name = "FILE", .help = "the kernel's source, C++ or C (.c)", .completes = Completes::file},
            Guests::option(),
@@ -327,7 +372,7 @@ Command eval() {
            store_option(),
            {.name = "--no-store", .help = "judge without a record"},
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
-           {.name = "--json", .help = "one JSON object instead of text"}},
+           {.name = "--json", .help = "one JSON object instead of text"}}),
       .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
       .run = run};
 }

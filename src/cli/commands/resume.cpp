@@ -47,24 +47,27 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
   if (is_search(run)) return search_and_report(store, run.id, {.json = arguments.has("--json")}, out);
-  return work_on(store, run.id, true, out);
+  KW_TRY(const auto progress, Progress::open(arguments));
+  return work_on(store, run.id, true, *progress, out);
 }
 
 }  // namespace
 
 Command resume() {
-  return {.name = "resume",
-          .summary = "goes on with a run that was stopped or killed",
-          .description =
-              "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "
-              "rules are those of the record, whatever was edited meanwhile. Prints a line for each verdict, as `kw "
-              "eval --batch` does; the exit code is about the whole run. Without a run it lists those that are not "
-              "done; --json then prints [{run, left, total, at_work}].",
-          .options = {{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
-                      store_option(),
-                      {.name = "--json", .help = "the list as JSON"}},
-          .examples = {"kw resume", "kw resume r2"},
-          .run = run};
+  return {
+      .name = "resume",
+      .summary = "goes on with a run that was stopped or killed",
+      .description =
+          "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "
+          "rules are those of the record, whatever was edited meanwhile. Prints a line for each verdict, as `kw "
+          "eval --batch` does; the exit code is about the whole run. Without a run it lists those that are not "
+          "done; --json then prints [{run, left, total, at_work}].\n\n" +
+          Progress::description(),
+      .options = with_progress_options({{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
+                                        store_option(),
+                                        {.name = "--json", .help = "the list as JSON"}}),
+      .examples = {"kw resume", "kw resume r2"},
+      .run = run};
 }
 
 }  // namespace kw::cli::commands

@@ -180,6 +180,25 @@ TEST_F(SlowResume, TakesTheTimesOfAnEarlierRun) {
   EXPECT_EQ(store->runs()->size(), 2u);
 }
 
+TEST_F(SlowResume, KeepsWhoWroteACandidateAndWhatItWasMadeFrom) {
+  const std::string batch = (folder_.path() / "batch.jsonl").string();
+  const Json first = {{"task", "Relu"}, {"source", "int x = ;"}, {"id", "a"}, {"notes", "a first try"}};
+  const Json second = {{"task", "Relu"}, {"source", "int y = ;"}, {"id", 2}, {"author", "B"}, {"parents", {"a"}}};
+  const Json orphan = {{"task", "Relu"}, {"source", "int z = ;"}, {"parents", {"a", "nobody"}}};
+  const Json wrong = {{"task", "Relu"}, {"source", "int z = ;"}, {"parents", "a"}};
+  ASSERT_TRUE(
+      write_file(batch, first.dump() + "\n" + second.dump() + "\n" + orphan.dump() + "\n" + wrong.dump() + "\n").ok());
+  const Answer answer = run({"eval", "--batch", batch, "--author", "A", "--quiet"});
+  EXPECT_EQ(answer.code, kBroken);
+  EXPECT_NE(answer.out.find("its parent \\\"nobody\\\" is no earlier line's id"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("is a list of the ids"), std::string::npos) << answer.out;
+  const auto store = store::Store::open_existing(folder_.path() / "record");
+  EXPECT_EQ(*store->database().number("SELECT count(*) FROM parent JOIN candidate AS child ON child.id = "
+                                      "parent.candidate JOIN candidate AS parents ON parents.id = parent.parent WHERE "
+                                      "child.author = 'B' AND parents.author = 'A' AND parents.notes = 'a first try'"),
+            1);
+}
+
 TEST_F(SlowResume, SaysThatNothingCanBeRecordedHere) {
   const std::string batch = (folder_.path() / "batch.jsonl").string();
   ASSERT_TRUE(write_file(batch, Json{{"task", "Relu"}, {"source", kRight}}.dump() + "\n").ok());

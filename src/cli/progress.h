@@ -1,0 +1,78 @@
+// Long work shows where it stands: on a terminal as one live block below whatever else is printed, without one as a
+// line now and then, for programs as events. All of it goes to standard error; the answer has standard output to
+// itself.
+//
+// The cursor rests at the block's beginning. Whatever a terminal does to lines when it is resized, all of the block is
+// behind the cursor, and erasing from there on leaves nothing of it and takes nothing else.
+//
+// An event is one JSON object a line; each has `event` and `at`:
+//   planned   run, unit, total (null: not known), done, budget_s (null)
+//   started   id, task, candidate, doing
+//   finished  id, task, candidate, accepted, stage, reason (null), time_ns (null), speedup {RIVAL: median}
+//   best      task, candidate, speedup, rival: the hardest one; only where it is the task's best so far
+//   advanced  done, total (null)
+//   error     kind, text
+//   ended     state (done, stopped), done, total (null), judged, accepted, errors {KIND: count}, seconds
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "kernel/verdict.h"
+#include "report/tally.h"
+
+namespace kw::cli {
+
+// May be called from several threads.
+class Progress {
+ public:
+  enum class Manner { live, lines, quiet };
+  struct Where {
+    Manner manner = Manner::quiet;
+    int fd = 2;           // the block or the lines
+    int events_fd = -1;   // -1: no events. Closed at the end, unless it is standard error
+    double every_s = 10;  // between two plain lines
+  };
+
+  // What --help of a command says that takes the options below.
+  static std::string description();
+  // As the arguments and the terminal say.
+  static Result<std::unique_ptr<Progress>> open(const Arguments& arguments);
+
+  explicit Progress(Where where);
+  // Says nothing more than end() has said: a block that is left over is erased.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  bool is_quiet() const;
+
+  // Said first; and again when there is more to do. What was counted stays counted.
+  void plan(const report::Plan& plan);
+  // `id` tells those apart that run at the same time; said again, it is at something else now.
+  void start(std::int64_t id, const std::string& task, const std::string& candidate, const std::string& doing);
+  void finish(std::int64_t id, const std::string& task, const std::string& candidate, const Verdict& verdict);
+  // Nothing came of it.
+  void drop(std::int64_t id);
+  // The bar moves: so many more of plan.total are done.
+  void advance(std::int64_t count = 1);
+  void error(const std::string& kind, const std::string& text);
+  // A line of the answer, or a message, that does not run into the block.
+  void print(std::ostream& out, const std::string& line);
+  // The block goes and a summary stays. Once.
+  void end(const std::string& state);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// --quiet and --events behind a command's own: of every command that works long.
+std::vector<Option> with_progress_options(std::vector<Option> options);
+
+}  // namespace kw::cli
