@@ -28,7 +28,7 @@ for file in $(wc -l src/ops/families/*.cpp | grep -v -e total -e _test | sort -r
 done
 
 kw=$work/release/bin/kw
-for words in "--help" "tasks" "show Softmax" "show Det_2d" "show ConvolutionDepthwise"; do
+for words in "" "--help" "tasks" "show Softmax" "show Det_2d" "show ConvolutionDepthwise"; do
   # shellcheck disable=SC2086
   printf 'kw %s: %s ms\n' "$words" "$(milliseconds "$kw" $words)"
 done

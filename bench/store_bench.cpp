@@ -1,8 +1,9 @@
 // Prints the record's figures.
 //
 //   kw_store_bench commit        what one committed verdict takes
-//   kw_store_bench large         100,000 verdicts: kw runs, kw best
-//   kw_store_bench kills [N]     N (200) kills of real runs at random instants, and what was lost
+//   kw_store_bench share [N]     what part of a batch's time recording takes: N (40) real candidates, judged and
+//   recorded kw_store_bench large         100,000 verdicts: kw runs, kw best kw_store_bench kills [N]     N (200) kills
+//   of real runs at random instants, and what was lost
 //
 // `kills` takes about two seconds a kill. In the folder for temporary files, which must lie on a disk to mean anything.
 #include <fcntl.h>
@@ -18,10 +19,17 @@
 #include "base/random.h"
 #include "cli/killed_run.h"
 #include "cli/machine.h"
+#include "judge/batch.h"
+#include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "ops/graph.h"
+#include "plain/plain.h"
 #include "store/by_hand.h"
+#include "store/sha256.h"
 #include "suites/catalog.h"
 #include "suites/task_snapshot.h"
+#include "workbench/case_record.h"
+#include "workbench/machine.h"
 
 namespace kw {
 namespace {
@@ -110,6 +118,52 @@ Status commit() {
   return {};
 }
 
+// Plain kernels of as many tasks, the first of the suite, judged as a batch: built, examined and timed.
+Status share(int wanted) {
+  const WorkFolder folder;
+  KW_TRY(const suites::Suite suite, suites::find_suite("mobilekernelbench"));
+  std::vector<judge::Case> cases;
+  std::vector<store::NewItem> items;
+  for (const Task& task : suite.tasks) {
+    if (std::ssize(cases) == wanted) break;
+    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    KW_TRY(std::string source, plain::plain_kernel(graph));
+    judge::Case one;
+    one.task = &task;
+    one.source = {"kernel.cpp", std::move(source)};
+    one.budget_s = judge::kBatchBudget_s;
+    items.push_back(workbench::planned(std::ssize(items) + 1, one, "null"));
+    cases.push_back(std::move(one));
+  }
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  const auto begin = Clock::now();
+  KW_TRY(store::Store store, store::Store::open(folder.path()));
+  const store::Machine machine = workbench::this_machine(judge.tier().name());
+  KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
+  workbench::RivalVersions versions(machine);
+  KW_TRY(const std::int64_t run, store.begin_run({.command = "bench"}, items));
+  KW_TRY(const auto open, store.open_items(run));
+  double recording_ms = ms_since(begin);
+  std::vector<double> times_ms;
+  Status status;
+  judge::judge_batch(judge, cases, [&](std::size_t i, const Result<Verdict>& verdict) {
+    if (!verdict.ok() || !status.ok()) return;
+    const auto recorded = Clock::now();
+    status = store.record(open[i].id, *verdict, judge::verdict_as_json(*verdict),
+                          {.machine = machine_row,
+                           .terms = workbench::terms_of(cases[i]),
+                           .key = store::sha256(judge::key_of(cases[i])),
+                           .versions = versions.of(cases[i])});
+    times_ms.push_back(ms_since(recorded));
+    recording_ms += times_ms.back();
+  });
+  KW_CHECK(status);
+  const double all_ms = ms_since(begin);
+  fmt::print("{} verdicts in {:.1f} s, of which the record took {:.0f} ms: {:.2f} %; one verdict {:.2f} ms (median)\n",
+             times_ms.size(), all_ms / 1e3, recording_ms, 100 * recording_ms / all_ms, median_of(times_ms));
+  return {};
+}
+
 // The median of 11 runs of the program, in milliseconds.
 Result<double> time_of(const std::string& words) {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "kw";
@@ -153,7 +207,7 @@ Status large() {
   }
   fmt::print("{} verdicts: {:.0f} MiB\n", kRuns * kEach,
              static_cast<double>(fs::file_size(store::Store::file_in(folder.path()))) / (1 << 20));
-  for (const char* words : {"runs", "best Relu", "best Relu --source"}) {
+  for (const char* words : {"runs", "best Relu", "best Relu --source", "report r1 --text"}) {
     KW_TRY(const double time_ms, time_of(fmt::format("{} --store {}", words, folder.path().string())));
     fmt::print("kw {}: {:.0f} ms\n", words, time_ms);
   }
@@ -186,9 +240,10 @@ Status kills(int wanted) {
 
 int main_of(const std::vector<std::string>& words) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  Status status = fail("kw_store_bench commit | large | kills [N]");
+  Status status = fail("kw_store_bench commit | share [N] | large | kills [N]");
   if (words == std::vector<std::string>{"commit"}) status = commit();
   if (words == std::vector<std::string>{"large"}) status = large();
+  if (!words.empty() && words[0] == "share") status = share(words.size() > 1 ? std::atoi(words[1].c_str()) : 40);
   if (!words.empty() && words[0] == "kills") status = kills(words.size() > 1 ? std::atoi(words[1].c_str()) : 200);
   if (!status.ok()) return fmt::print(stderr, "{}\n", status.error().message), 2;
   return 0;

@@ -249,7 +249,7 @@ TEST(SlowProgress, OfABatchOnATerminalLeavesAnswersAndASummary) {
   EXPECT_NE(terminal.seen_with("  now ").text().find("0/2 candidates"), std::string::npos);
   terminal.narrow(60);
   int status = 0;
-  terminal.seen_when([&](const Screen&) { return ::waitpid(child, &status, WNOHANG) == child; }, 60);
+  terminal.seen_when([&](const Screen&) { return ::waitpid(child, &status, WNOHANG) == child; }, 240);
   EXPECT_EQ(WEXITSTATUS(status), kNo);
   const std::string left = terminal.seen_with("done: 2 of 2").text();
   std::string text;

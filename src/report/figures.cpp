@@ -391,7 +391,8 @@ Result<RunFigures> figures_of(const store::Store& store, std::int64_t run) {
     figures.remarks.push_back(fmt::format("measured on {} machines: not one measure", identities.size()));
   }
   if (unreadable > 0) {
-    figures.remarks.push_back(plural(unreadable, "line", "lines") + " named no task or no kernel and count nowhere");
+    figures.remarks.push_back(plural(unreadable, "line names", "lines name") +
+                              " no task or no kernel: counted nowhere");
   }
   return figures;
 }

@@ -1,0 +1,97 @@
+// kw report: what runs amount to, beside each other and beside what others published.
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/store_folder.h"
+#include "report/figures.h"
+#include "report/tables.h"
+
+namespace kw::cli::commands {
+namespace {
+
+Result<std::vector<report::RunFigures>> figures_of_runs(const store::Store& store, const Arguments& arguments) {
+  std::vector<report::RunFigures> runs;
+  for (const std::string& name : arguments.texts("RUN")) {
+    KW_TRY(const store::RunSummary run, store.find_run(name));
+    KW_TRY(report::RunFigures figures, report::figures_of(store, run.id));
+    runs.push_back(std::move(figures));
+  }
+  return runs;
+}
+
+Status check_rival(const std::string& rival, const std::vector<report::RunFigures>& runs) {
+  std::vector<std::string> names = {report::kBest};
+  for (const report::RunFigures& run : runs) {
+    for (const report::RivalFigures& one : run.overall.rivals) {
+      if (std::ranges::find(names, one.rival) == names.end()) names.push_back(one.rival);
+    }
+  }
+  if (std::ranges::find(names, rival) != names.end()) return {};
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return fail("--rival {}: nothing was timed against it{}; there are {}", rival, nearest_hint(rival, names), list);
+}
+
+void print_tables(const std::vector<report::RunFigures>& runs, const std::string& rival, bool is_markdown,
+                  std::ostream& out) {
+  bool is_first = true;
+  for (const report::Table& table : report::tables_of(runs, rival)) {
+    out << (is_first ? "" : "\n") << (is_markdown ? report::as_markdown(table) : report::as_text(table));
+    is_first = false;
+  }
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  if (arguments.has("--text") + arguments.has("--markdown") + arguments.has("--json") > 1) {
+    return fail("say one of --text, --markdown and --json");
+  }
+  KW_TRY(const store::Store store, store::Store::open_existing(store_folder(arguments)));
+  KW_TRY(const auto runs, figures_of_runs(store, arguments));
+  const std::string rival = arguments.has("--rival") ? arguments.text("--rival") : report::kBest;
+  KW_CHECK(check_rival(rival, runs));
+  if (arguments.has("--json")) {
+    out << "[";
+    for (std::size_t i = 0; i < runs.size(); ++i) out << (i > 0 ? ",\n" : "") << report::figures_as_json(runs[i]);
+    out << "]\n";
+  } else {
+    print_tables(runs, rival, arguments.has("--markdown"), out);
+  }
+  return kYes;
+}
+
+}  // namespace
+
+Command report() {
+  return {.name = "report",
+          .summary = "what runs amount to: CSR, FCR, fast_p, beside what others published",
+          .description =
+              "Tables of one run, or of several beside each other: shares of right and of fast tasks next to the "
+              "published ones, what got better or worse from the first run to the others, categories, where candidates "
+              "ended, and every task. Only what lies outside the noise is called a change, and only what was measured "
+              "on one machine, against the same version of a rival, is compared. docs/figures.md in the source has "
+              "every formula.\n\n"
+              "--json prints [{run, tasks, csr, fcr, fcr_own_shapes, fast {RIVAL: {0.5, 1, 1.5, 2, sure: the same}}, "
+              "geomean, median, left_out, unmeasured (by rival), roof_fraction, unconfirmed, candidates, seconds, "
+              "categories (by name: all of these but run), machines, versions {RIVAL: {VERSION: tasks}}, remarks}]; "
+              "shares are 0 to 1.",
+          .options = {{.name = "RUN",
+                       .help = "which runs, such as r3",
+                       .required = true,
+                       .repeated = true,
+                       .completes = Completes::run},
+                      {.name = "--text", .help = "tables for a terminal (what is printed anyway)"},
+                      {.name = "--markdown", .help = "tables for a pull request"},
+                      {.name = "--rival",
+                       .value = "NAME",
+                       .help = "whom categories and tasks are held against (best: the fastest right one of each)"},
+                      store_option(),
+                      {.name = "--json", .help = "the figures as JSON"}},
+          .examples = {"kw report r1 --text", "kw report r1 --markdown"},
+          .run = run};
+}
+
+}  // namespace kw::cli::commands

@@ -1,0 +1,265 @@
+#include "report/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/comparison.h"
+#include "report/published.h"
+
+namespace kw::report {
+namespace {
+
+using Column = Table::Column;
+
+std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f}", 100 * *share) : "-"; }
+std::string factor(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+std::string time_text(double time_ns) {
+  if (time_ns < 1e3) return fmt::format("{:.0f} ns", time_ns);
+  if (time_ns < 1e6) return fmt::format("{:.3g} us", time_ns / 1e3);
+  if (time_ns < 1e9) return fmt::format("{:.3g} ms", time_ns / 1e6);
+  return fmt::format("{:.3g} s", time_ns / 1e9);
+}
+
+std::string seconds_text(double s) {
+  if (s < 100) return fmt::format("{:.1f} s", s);
+  if (s < 3600) return fmt::format("{:.0f} min", s / 60);
+  return fmt::format("{:.1f} h", s / 3600);
+}
+
+std::string first_of(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+std::string count_text(std::int64_t count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+// "mnn 3.6.1"
+std::string with_version(const RunFigures& run, const std::string& rival) {
+  const auto found = run.versions.find(rival);
+  if (found == run.versions.end() || found->second.size() != 1) return rival;
+  const std::string& version = found->second.begin()->first;
+  return version.empty() ? rival : rival + " " + version;
+}
+
+std::vector<std::string> published_notes() {
+  std::vector<std::string> notes;
+  for (const Published& one : kPublished) {
+    notes.push_back(fmt::format("{}: {}; another setting: {}", one.who, one.source, one.setting));
+  }
+  return notes;
+}
+
+void add_remarks(std::span<const RunFigures> runs, std::vector<std::string>& notes) {
+  for (const RunFigures& run : runs) {
+    for (const std::string& remark : run.remarks) notes.push_back(run.run.name() + ": " + remark);
+  }
+}
+
+std::string outcome_text(const Outcome& one) {
+  if (!one.stage) return one.open > 0 ? "open" : "no candidate";
+  return one.is_accepted() ? "accepted" : std::string(name_of(*one.stage));
+}
+
+// What a reader must know of a task's row.
+std::string task_note(const Outcome& one, const std::optional<Against>& beside, const std::string& rival) {
+  if (!one.is_accepted()) return first_of(one.reason, 60);
+  std::string note;
+  const auto add = [&](const std::string& text) { note += (note.empty() ? "" : "; ") + text; };
+  if (one.is_lucky()) add("not measured again");
+  if (beside && !beside->claimed) add("no difference is claimed");
+  if (beside && beside->overhead_decides) add("the rival's call decides");
+  if (!beside && one.is_left_out(rival)) add(rival + " cannot run it right");
+  return note;
+}
+
+std::vector<std::string> figures_row(std::string name, const Figures& figures, const std::string& rival) {
+  const RivalFigures* against = figures.against(rival);
+  std::vector<std::string> row = {std::move(name), std::to_string(figures.tasks), percent(figures.share(figures.built)),
+                                  percent(figures.share(figures.accepted))};
+  for (std::size_t i = 0; i < kSpeeds.size(); ++i) {
+    row.push_back(against ? percent(against->share(against->fast[i])) : "-");
+  }
+  row.push_back(against ? percent(against->share(against->sure[1])) : "-");
+  row.push_back(against ? factor(against->geomean) : "-");
+  row.push_back(against ? std::to_string(against->left_out) : "-");
+  return row;
+}
+
+std::vector<Column> fast_columns() {
+  std::vector<Column> columns;
+  for (const double p : kSpeeds) columns.push_back({"fast" + name_of_speed(p), true});
+  return columns;
+}
+
+}  // namespace
+
+Table headline_table(std::span<const RunFigures> runs) {
+  Table table{.title = "Right: shares of tasks, in percent",
+              .columns = {{"run"},
+                          {"suite"},
+                          {"author"},
+                          {"tasks", true},
+                          {"CSR", true},
+                          {"FCR", true},
+                          {"FCR on own shapes", true},
+                          {"roof", true},
+                          {"candidates", true},
+                          {"judging", true}}};
+  for (const RunFigures& run : runs) {
+    const Figures& all = run.overall;
+    table.rows.push_back({run.run.name(), first_of(run.run.about.suite, 30), first_of(run.run.about.author, 30),
+                          std::to_string(all.tasks), percent(all.share(all.built)), percent(all.share(all.accepted)),
+                          percent(all.share(all.right_on_own_shapes)), percent(all.roof_fraction),
+                          std::to_string(all.candidates), seconds_text(all.spent_s)});
+  }
+  for (const Published& one : kPublished) {
+    table.rows.push_back({one.who, "", "", "190", percent(one.csr), "-", percent(one.fcr), "-", "-", "-"});
+  }
+  table.notes = published_notes();
+  add_remarks(runs, table.notes);
+  return table;
+}
+
+Table speed_table(std::span<const RunFigures> runs) {
+  Table table{.title = "Fast: shares of the tasks that count against a rival, in percent",
+              .columns = {{"run"}, {"against"}, {"tasks", true}, {"left out", true}}};
+  for (const Column& column : fast_columns()) table.columns.push_back(column);
+  for (const double p : {1.0, 1.5}) table.columns.push_back({"sure fast" + name_of_speed(p), true});
+  table.columns.push_back({"geomean", true});
+  table.columns.push_back({"median", true});
+  bool any_unmeasured = false;
+  for (const RunFigures& run : runs) {
+    for (const RivalFigures& rival : run.overall.rivals) {
+      any_unmeasured = any_unmeasured || rival.unmeasured > 0;
+      std::vector<std::string> row = {run.run.name(), first_of(with_version(run, rival.rival), 40),
+                                      std::to_string(rival.tasks), std::to_string(rival.left_out)};
+      if (rival.unmeasured > 0) row.back() += fmt::format(" + {}", rival.unmeasured);
+      for (const int count : rival.fast) row.push_back(percent(rival.share(count)));
+      for (const std::size_t i : {1, 2}) row.push_back(percent(rival.share(rival.sure[i])));
+      row.push_back(factor(rival.geomean));
+      row.push_back(factor(rival.median));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  for (const Published& one : kPublished) {
+    std::vector<std::string> row = {one.who, one.rival, "190", "-"};
+    for (const auto& share : one.fast) row.push_back(percent(share));
+    row.insert(row.end(), {"-", "-", "-", "-"});
+    table.rows.push_back(std::move(row));
+  }
+  table.notes = {"left out: tasks that the rival itself cannot run right; a task that failed counts as slow",
+                 "best: the fastest right rival of each task; frameworks less the cost of calling them"};
+  if (any_unmeasured)
+    table.notes.push_back("left out, behind the +: accepted in a race in which the rival was not present");
+  return table;
+}
+
+Table category_table(const RunFigures& run, const std::string& rival) {
+  Table table{.title = fmt::format("{} by category, against {}", run.run.name(), with_version(run, rival)),
+              .columns = {{"category"}, {"tasks", true}, {"CSR", true}, {"FCR", true}}};
+  for (const Column& column : fast_columns()) table.columns.push_back(column);
+  table.columns.push_back({"sure fast1", true});
+  table.columns.push_back({"geomean", true});
+  table.columns.push_back({"left out", true});
+  for (const Figures& one : run.categories) table.rows.push_back(figures_row(one.category, one, rival));
+  table.rows.push_back(figures_row("all", run.overall, rival));
+  return table;
+}
+
+Table task_table(const RunFigures& run, const std::string& rival) {
+  Table table{.title = fmt::format("{} by task, against {}", run.run.name(), with_version(run, rival)),
+              .columns = {{"task"},
+                          {"category"},
+                          {"outcome"},
+                          {"time", true},
+                          {"speed-up", true},
+                          {"interval"},
+                          {"roof", true},
+                          {"tried", true},
+                          {""}}};
+  if (rival == kBest) table.columns[5].name = "interval, rival";
+  for (const Outcome& one : run.outcomes) {
+    const auto beside = one.is_accepted() ? one.beside(rival) : std::nullopt;
+    std::string interval = beside ? fmt::format("[{:.2f}, {:.2f}]", beside->low, beside->high) : "";
+    if (beside && rival == kBest) interval += " " + beside->rival;
+    table.rows.push_back({one.task, one.category, outcome_text(one),
+                          one.is_accepted() && one.time_ns ? time_text(*one.time_ns) : "",
+                          beside ? factor(beside->median) : "", std::move(interval),
+                          one.is_accepted() && one.roof_fraction ? percent(one.roof_fraction) : "",
+                          std::to_string(one.candidates), task_note(one, beside, rival)});
+  }
+  return table;
+}
+
+Table stage_table(const RunFigures& run) {
+  Table table{.title = fmt::format("{}: where candidates ended", run.run.name()),
+              .columns = {{"stage"}, {"candidates", true}, {"tasks that got no further", true}, {"for example"}}};
+  for (const auto& [stage, candidates] : run.stages) {
+    std::int64_t tasks = 0;
+    std::string example;
+    for (const Outcome& one : run.outcomes) {
+      if (one.stage != stage) continue;
+      ++tasks;
+      if (example.empty() && !one.reason.empty()) example = one.task + ": " + one.reason;
+    }
+    const bool is_end = stage == VerdictStage::accepted;
+    table.rows.push_back({std::string(name_of(stage)), std::to_string(candidates), is_end ? "" : std::to_string(tasks),
+                          first_of(example, 80)});
+  }
+  return table;
+}
+
+Table change_table(const RunFigures& before, const RunFigures& now) {
+  Table table{.title = fmt::format("From {} to {}", before.run.name(), now.run.name()),
+              .columns = {{"task"}, {"category"}, {"change"}, {"times as fast", true}, {"interval"}, {"against"}}};
+  std::map<ChangeKind, std::int64_t> counts;
+  std::map<std::string, std::int64_t> not_compared;
+  const std::vector<Change> changes = changes_between(before, now);
+  for (const Change& one : changes) {
+    const Outcome& then = *std::ranges::find(before.outcomes, one.task, &Outcome::task);
+    const Outcome& later = *std::ranges::find(now.outcomes, one.task, &Outcome::task);
+    if (!then.stage || !later.stage) {
+      ++not_compared["not judged in both"];
+      continue;
+    }
+    ++counts[one.kind];
+    if (one.kind == ChangeKind::apart) ++not_compared[one.why];
+    if (one.kind == ChangeKind::better || one.kind == ChangeKind::worse) {
+      table.rows.push_back({one.task, later.category, std::string(name_of(one.kind)), factor(one.ratio->median),
+                            fmt::format("[{:.2f}, {:.2f}]", one.ratio->low, one.ratio->high), one.rival});
+    } else if (one.kind == ChangeKind::gained || one.kind == ChangeKind::lost) {
+      table.rows.push_back(
+          {one.task, later.category, fmt::format("{}, now {}", outcome_text(then), outcome_text(later)), "", "", ""});
+    }
+  }
+  table.notes.push_back(
+      fmt::format("{} faster, {} slower, {} newly right, {} no longer right; {} without a change outside the noise",
+                  counts[ChangeKind::better], counts[ChangeKind::worse], counts[ChangeKind::gained],
+                  counts[ChangeKind::lost], counts[ChangeKind::same] + counts[ChangeKind::neither]));
+  for (const auto& [why, count] : not_compared) {
+    table.notes.push_back(fmt::format("{}: {}", count_text(count, "task not compared", "tasks not compared"), why));
+  }
+  const auto only = std::ssize(before.outcomes) + std::ssize(now.outcomes) - 2 * std::ssize(changes);
+  if (only > 0) table.notes.push_back(count_text(only, "task is", "tasks are") + " in one of the two alone");
+  return table;
+}
+
+std::vector<Table> tables_of(std::span<const RunFigures> runs, const std::string& rival) {
+  std::vector<Table> tables = {headline_table(runs), speed_table(runs)};
+  for (std::size_t i = 1; i < runs.size(); ++i) tables.push_back(change_table(runs[0], runs[i]));
+  for (const RunFigures& run : runs) {
+    tables.push_back(category_table(run, rival));
+    tables.push_back(stage_table(run));
+    tables.push_back(task_table(run, rival));
+  }
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
+  return tables;
+}
+
+}  // namespace kw::report
