@@ -83,7 +83,7 @@ Status speed() {
     one.source = {"kernel.cpp", typical_kernel(1000 + i)};
     const auto begin = Clock::now();
     KW_TRY(judge::Inspected inspected, judge.inspect(one));
-    builds.push_back(static_cast<double>(inspected.built.build_ns) / 1e9);
+    builds.push_back(static_cast<double>(inspected.built->build_ns) / 1e9);
     inspections.push_back(seconds_since(begin));
     KW_TRY(const Verdict verdict, judge.time(one, std::move(inspected)));
     times.push_back(seconds_since(begin));

@@ -12,6 +12,7 @@ namespace {
 constexpr char kTarget[] = "cpu";
 constexpr char kPlain[] = "plain";
 constexpr char kReference[] = "reference";
+constexpr std::size_t kMostKept = 64;  // of builds
 constexpr int kGlanceRounds = 10;
 
 void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
@@ -55,13 +56,14 @@ Result<Inspected> Judge::inspect(const Case& one) {
     reject(verdict, VerdictStage::build, fmt::format("{}: {}", one.source.name, choice.error().message));
     return inspected;
   }
-  KW_TRY(inspected.built, workshop_->build(one.source, *choice));
-  if (!inspected.built.library) {
-    verdict.errors = inspected.built.errors;
-    reject(verdict, VerdictStage::build, inspected.built.reason);
+  KW_TRY(inspected.built, build(one.source, *choice));
+  const Built& built = *inspected.built;
+  if (!built.library) {
+    verdict.errors = built.errors;
+    reject(verdict, VerdictStage::build, built.reason);
     return inspected;
   }
-  KW_TRY(const std::string library, sandbox::content_of(inspected.built.library, std::uint64_t{64} << 20));
+  KW_TRY(const std::string library, sandbox::content_of(built.library, std::uint64_t{64} << 20));
   if (const std::string problem = check_library(library); !problem.empty()) {
     reject(verdict, VerdictStage::load, problem);
     return inspected;
@@ -69,7 +71,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   KW_TRY(const Arena inputs, Arena::make(true));
   KW_TRY(const Examined examined, examine({.task = one.task,
                                            .sandbox = &workshop_->sandbox(),
-                                           .library = &inspected.built.library,
+                                           .library = &built.library,
                                            .inputs = &inputs,
                                            .threads = one.threads,
                                            .seed = secret(),
@@ -84,9 +86,9 @@ Result<Inspected> Judge::inspect(const Case& one) {
   inspected.allowed = examined.allowed;
   if (!one.timed) return inspected;
 
-  const auto add_rival = [&](std::string name, const std::shared_ptr<const Built>& built) {
-    inspected.rival_builds.push_back(built);
-    inspected.rivals.push_back({std::move(name), &built->library});
+  const auto add_rival = [&](std::string name, const std::shared_ptr<const Built>& theirs) {
+    inspected.rival_builds.push_back(theirs);
+    inspected.rivals.push_back({std::move(name), &theirs->library});
   };
   if (one.reference != nullptr) add_rival(kReference, one.reference);
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
@@ -99,31 +101,40 @@ Result<Inspected> Judge::inspect(const Case& one) {
       if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
     }
     KW_TRY(const Choice plain_choice, choose({}, level));
-    KW_TRY(const auto built, rival({"plain.cpp", *source}, plain_choice));
-    if (built->library) add_rival(kPlain, built);
+    KW_TRY(const auto theirs, build({"plain.cpp", *source}, plain_choice));
+    if (theirs->library) add_rival(kPlain, theirs);
   } else {
     inspected.plain_problem = source.error().message;
   }
   for (const Source& other : one.against) {
     KW_TRY(const Tunables theirs, read_tunables(other.text));
     KW_TRY(const Choice their_choice, choose(theirs, {}));
-    KW_TRY(const auto built, rival(other, their_choice));
-    if (!built->library) return fail("{}: the rival {}", other.name, built->reason);
-    add_rival(other.name, built);
+    KW_TRY(const auto rival, build(other, their_choice));
+    if (!rival->library) return fail("{}: the rival {}", other.name, rival->reason);
+    add_rival(other.name, rival);
   }
   return inspected;
 }
 
-Result<std::shared_ptr<const Built>> Judge::rival(const Source& source, const Choice& choice) {
+Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Choice& choice) {
   std::string key = source.name + '\0' + source.text + '\0' + choice.compiler;
   for (const std::string& flag : choice.flags) key += '\0' + flag;
+  for (const auto& [name, value] : choice.values) key += fmt::format("\n{}={}", name, value);
   {
     const std::lock_guard guard(*lock_);
     if (const auto found = built_.find(key); found != built_.end()) return found->second;
   }
   KW_TRY(Built built, workshop_->build(source, choice));
   auto shared = std::make_shared<const Built>(std::move(built));
+  // What a killed compiler left is nobody's word on the source.
+  if (!shared->library && shared->errors.empty()) return shared;
   const std::lock_guard guard(*lock_);
+  if (built_.contains(key)) return built_.at(key);
+  built_order_.push_back(key);
+  if (built_order_.size() > kMostKept) {
+    built_.erase(built_order_.front());
+    built_order_.pop_front();
+  }
   return built_.emplace(std::move(key), std::move(shared)).first->second;
 }
 
@@ -140,7 +151,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   }
   KW_TRY(const Arena inputs, Arena::make(true));
   KW_TRY(const RaceResult result,
-         race(*one.task, workshop_->sandbox(), inputs, {one.source.name, &inspected.built.library}, inspected.rivals,
+         race(*one.task, workshop_->sandbox(), inputs, {one.source.name, &inspected.built->library}, inspected.rivals,
               one.guests, inspected.allowed, rules));
   if (result.finding) {
     reject(verdict, result.finding->stage, result.finding->reason);

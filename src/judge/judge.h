@@ -4,6 +4,7 @@
 // several candidates at once; timing is for one at a time.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,7 +43,7 @@ struct Case {
 // A case on its way: built and examined, not yet timed.
 struct Inspected {
   Verdict verdict;  // says accepted when nothing was found against it
-  Built built;
+  std::shared_ptr<const Built> built;
   std::vector<double> allowed;
   std::string plain_problem;  // why the plain kernel is no rival here
   std::vector<Contestant> rivals;
@@ -63,11 +64,14 @@ class Judge {
   Workshop& workshop() { return *workshop_; }
 
  private:
-  Result<std::shared_ptr<const Built>> rival(const Source& source, const Choice& choice);
+  // From the workshop, or as it was built before: a search judges in full what it glanced at, and all candidates of a
+  // task meet the same rivals.
+  Result<std::shared_ptr<const Built>> build(const Source& source, const Choice& choice);
 
   std::unique_ptr<Workshop> workshop_;
   std::unique_ptr<std::mutex> lock_;                           // of what follows
-  std::map<std::string, std::shared_ptr<const Built>> built_;  // rivals, by source and choice
+  std::map<std::string, std::shared_ptr<const Built>> built_;  // the last ones, by source and choice
+  std::deque<std::string> built_order_;                        // their keys, the oldest first
 };
 
 }  // namespace kw::judge

@@ -95,7 +95,7 @@ class Search {
       Trial trial{.point = point, .asked = one, .verdict = inspected.verdict};
       if (inspected.verdict.accepted()) {
         trial.time = 1;
-        reference_ = std::make_shared<const judge::Built>(std::move(inspected.built));
+        reference_ = inspected.built;
       }
       leave_at_glance(trial.verdict);
       trial.spent_s = seconds_since(begin);
@@ -213,7 +213,7 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
       other.glance = &glance;
       other.plain = false;
       other.budget_s = kRunOff_s;
-      other.reference = std::make_shared<const judge::Built>(std::move(standing.built));
+      other.reference = standing.built;
       KW_TRY(const Verdict verdict, judge.judge(other));
       const std::optional<double> time = time_of(verdict);
       if (time && *time < 1) std::swap(finalists[0], finalists[i]);
