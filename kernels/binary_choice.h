@@ -1,0 +1,25 @@
+// The smaller, the larger or the sum of two tensors, broadcast: whole runs at a time, in vectors.
+//
+// serves: Max, Min, Sum
+// types: float32, int32, int64
+// when: inputs == 2
+#include <vector>
+
+#include "parts/binary_runs.h"
+#include "plain/parts/wide.h"
+
+template <class T>
+using Inputs = std::vector<kw::Tensor<const T>>;
+
+template <class T>
+void Max(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(xs[0], xs[1], y, [](T p, T q) { return p < q ? q : p; });
+}
+template <class T>
+void Min(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(xs[0], xs[1], y, [](T p, T q) { return p > q ? q : p; });
+}
+template <class T>
+void Sum(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(xs[0], xs[1], y, [](T p, T q) { return Wide<T>(p) + Wide<T>(q); });
+}

@@ -1,0 +1,60 @@
+// Changes of type, and tests that give bools, in vectors: loops over all elements, and the processor's own instructions
+// for half precision.
+//
+// serves: Cast, CastLike, IsNaN, Not
+// types: float32, float16, bool, int32, int64, uint8
+
+// A bool is a byte that holds 0 or 1.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+template <class X, class Y>
+void convert(const X* __restrict x, Y* __restrict y, int64_t count) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<X, float> && std::is_same_v<Y, kw::float16>) {
+    for (; i + 8 <= count; i += 8) {
+      const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), half);
+    }
+  }
+  if constexpr (std::is_same_v<X, kw::float16> && std::is_same_v<Y, float>) {
+    for (; i + 8 <= count; i += 8) {
+      _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+    }
+  }
+#endif
+  for (; i < count; ++i) y[i] = Y(x[i]);
+}
+
+template <class X, class Y>
+void Cast(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<Y>& y) {
+  y.allocate(x.shape());
+  if constexpr (std::is_same_v<X, Y>) {
+    if (x.count() > 0) memcpy(y.data(), x.data(), static_cast<size_t>(x.count()) * sizeof(X));
+  } else if constexpr (std::is_same_v<Y, bool>) {
+    const X* __restrict from = x.data();
+    auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
+    for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] != 0;
+  } else {
+    convert(reinterpret_cast<const Stored<X>*>(x.data()), y.data(), x.count());
+  }
+}
+template <class X, class Y>
+void CastLike(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<const Y>, kw::Tensor<Y>& y) {
+  Cast(node, x, y);
+}
+template <class X>
+void IsNaN(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
+  y.allocate(x.shape());
+  const X* __restrict from = x.data();
+  auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
+  for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] != from[i];
+}
+template <class X>
+void Not(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
+  y.allocate(x.shape());
+  const auto* __restrict from = reinterpret_cast<const uint8_t*>(x.data());
+  auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
+  for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] ^ 1;
+}
