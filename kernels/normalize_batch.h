@@ -1,0 +1,23 @@
+// Channels moved and scaled by moments that are given: one pass.
+//
+// serves: BatchNormalization
+// types: float32
+// when: training_mode == 0
+#include "parts/moments.h"
+
+inline void BatchNormalization(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> scale,
+                               kw::Tensor<const float> bias, kw::Tensor<const float> mean,
+                               kw::Tensor<const float> variance, kw::Tensor<float>& y, kw::Tensor<float>&,
+                               kw::Tensor<float>&) {
+  const float epsilon = float(node.real("epsilon"));
+  const int64_t channels = x.rank() == 1 ? 1 : x.shape(1);
+  const int64_t size = x.shape().count(std::min(2, x.rank()), x.rank());
+  y.allocate(x.shape());
+  if (x.count() == 0) return;
+  for (int64_t n = 0, first = 0; n < x.shape(0); ++n) {
+    for (int64_t c = 0; c < channels; ++c, first += size) {
+      const float factor = scale[c] / std::sqrt(variance[c] + epsilon);
+      scale_row(x.data() + first, size, mean[c], factor, bias[c], y.data() + first);
+    }
+  }
+}
