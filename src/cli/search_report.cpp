@@ -2,7 +2,7 @@
 
 #include <fmt/ostream.h>
 
-#include <ostream>
+#include <iostream>
 
 #include "cli/search_run.h"
 #include "report/figures.h"
@@ -45,26 +45,20 @@ void print_table(const report::RunFigures& figures, std::ostream& out) {
 
 }  // namespace
 
-Result<int> search_and_report(store::Store& store, std::int64_t run, const SearchManner& manner, std::ostream& out) {
-  SearchListener listener;
-  std::size_t index = 0, count = 0;
-  listener.begins = [&](std::size_t i, std::size_t all, const std::string&) {
-    index = i + 1;
-    count = all;
+Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, Progress& progress, std::ostream& out) {
+  const auto ended = [&](const SearchedTask& task) {
+    if (progress.is_quiet() || json) return;
+    std::string beside;
+    for (const Speedup& one : task.verdict.speedups) beside += fmt::format("  {} {:.2f}x", one.rival, one.median);
+    progress.print(std::cerr,
+                   fmt::format("{:<40} {:<10} {:<28} {:>3} tried{}\n", task.task,
+                               task.verdict.accepted() ? workbench::time_text(task.verdict.time_ns.value_or(0))
+                                                       : std::string(name_of(task.verdict.stage)),
+                               task.technique, task.tried, beside));
   };
-  if (!manner.quiet && !manner.json) {
-    listener.ended = [&](const SearchedTask& task) {
-      std::string beside;
-      for (const Speedup& one : task.verdict.speedups) beside += fmt::format("  {} {:.2f}x", one.rival, one.median);
-      fmt::print(stderr, "{:>4}/{}  {:<40} {:<10} {:<28} {:>3} tried{}\n", index, count, task.task,
-                 task.verdict.accepted() ? workbench::time_text(task.verdict.time_ns.value_or(0))
-                                         : std::string(name_of(task.verdict.stage)),
-                 task.technique, task.tried, beside);
-    };
-  }
-  KW_CHECK(work_on_search(store, run, listener));
+  KW_CHECK(work_on_search(store, run, progress, ended));
   KW_TRY(const report::RunFigures figures, report::figures_of(store, run));
-  if (manner.json) {
+  if (json) {
     out << report::figures_as_json(figures) << "\n";
   } else {
     print_table(figures, out);

@@ -4,16 +4,13 @@
 #include <iosfwd>
 
 #include "base/result.h"
+#include "cli/progress.h"
 #include "store/store.h"
 
 namespace kw::cli {
 
-struct SearchManner {
-  bool json = false;   // one object at the end, in place of the table
-  bool quiet = false;  // no lines on the way
-};
-
-// Works on the run until it is done. The exit code: yes where every task got a right kernel.
-Result<int> search_and_report(store::Store& store, std::int64_t run, const SearchManner& manner, std::ostream& out);
+// Works on the run until it is done, then prints the table, or one object as JSON. The exit code: yes where every task
+// got a right kernel.
+Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, Progress& progress, std::ostream& out);
 
 }  // namespace kw::cli

@@ -45,10 +45,14 @@ std::string name_of_candidate(const std::string& source_hash, const std::string&
   return source_hash + " " + settings;
 }
 
+// What progress calls the search of a task, and a candidate of it.
+constexpr std::int64_t kSearching = 1;
+constexpr std::int64_t kTried = 2;
+
 class SearchWorker {
  public:
-  SearchWorker(store::Store& store, const store::RunSummary& run, const SearchListener& listener)
-      : store_(store), run_(run), listener_(listener) {}
+  SearchWorker(store::Store& store, const store::RunSummary& run, Progress& progress, const TaskEnded& ended)
+      : store_(store), run_(run), progress_(progress), ended_(ended) {}
 
   Status work() {
     KW_TRY(const store::RunLock lock, store::RunLock::take(store_.folder(), run_.id));
@@ -58,6 +62,7 @@ class SearchWorker {
     while (Interruption::happened()) ::pause();
     const std::lock_guard guard(lock_);
     finished_ = true;
+    progress_.end(status.ok() ? "done" : "stopped");
     if (!status.ok()) {
       [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
       return fail("{}; {} goes on", status.error().message, how_to_resume());
@@ -116,10 +121,13 @@ class SearchWorker {
     const store::Machine machine = this_machine(judge.tier().name());
     KW_TRY(machine_, store_.add_machine(machine));
     versions_ = std::make_unique<RivalVersions>(machine);
+    std::int64_t before = 0;
+    for (const Task& task : tasks_) before += done_.contains(store::hash_of(snapshot(task))) ? 1 : 0;
+    progress_.plan({.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = before});
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (done_.contains(store::hash_of(snapshot(tasks_[i])))) continue;
-      listener_.begins(i, tasks_.size(), tasks_[i].name);
       KW_CHECK(search_one(judge, tasks_[i]));
+      progress_.advance();
     }
     return {};
   }
@@ -149,13 +157,12 @@ class SearchWorker {
                                           .lessons = std::move(lessons)});
     const auto& known = known_[store::hash_of(snapshot(task))];
     std::vector<search::Observation> observed;
-    double best = 0;
+    progress_.start(kSearching, task.name, "", "searching");
     search::Plan plan{.task = &task, .space = &space, .strategy = strategy.get(), .budget = budget_};
     plan.tried = [&](const search::Trial& trial) -> Status {
       observed.push_back({trial.point, trial.time});
-      if (trial.time) best = std::max(best, 1 / *trial.time);
       KW_CHECK(record(task, space, trial.point, trial.asked, trial.verdict, trial.spent_s, "search"));
-      listener_.tried(task.name, space.text(trial.point), trial.verdict, best);
+      progress_.finish(kTried, task.name, space.text(trial.point), trial.verdict);
       return {};
     };
     plan.known = [&](const search::Point& point) -> std::optional<search::Observation> {
@@ -167,6 +174,7 @@ class SearchWorker {
     KW_TRY(const search::Found found, search::search(judge, plan));
     KW_CHECK(search::remember(store_, machine_identity(), graph, space, observed));
 
+    progress_.start(kSearching, task.name, "", "judging the best");
     judge::Case rules = rules_;
     KW_TRY(rules.guests, guests_.of(task, rules.threads));
     // Where no framework runs it, there is still the plain kernel to be compared with.
@@ -177,14 +185,15 @@ class SearchWorker {
                        [&](const search::Point& point, const judge::Case& asked, const Verdict& verdict,
                            double spent_s) { return record(task, space, point, asked, verdict, spent_s, "confirm"); }));
     const search::Kernel& kernel = space.kernels()[winner.point.kernel];
-    listener_.ended({.task = task.name,
-                     .technique = kernel.technique,
-                     .file = kernel.file,
-                     .source = kernel.source,
-                     .settings = space.settings(winner.point),
-                     .verdict = winner.verdict,
-                     .tried = found.tried,
-                     .exhausted = found.exhausted});
+    progress_.finish(kSearching, task.name, space.text(winner.point), winner.verdict);
+    ended_({.task = task.name,
+            .technique = kernel.technique,
+            .file = kernel.file,
+            .source = kernel.source,
+            .settings = space.settings(winner.point),
+            .verdict = winner.verdict,
+            .tried = found.tried,
+            .exhausted = found.exhausted});
     return {};
   }
 
@@ -211,6 +220,7 @@ class SearchWorker {
   void last_words() {
     const std::lock_guard guard(lock_);
     if (finished_) return;
+    progress_.end("stopped");
     [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
     fmt::print(stderr, "\nkw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
   }
@@ -222,7 +232,8 @@ class SearchWorker {
 
   store::Store& store_;
   const store::RunSummary run_;
-  const SearchListener& listener_;
+  Progress& progress_;
+  const TaskEnded& ended_;
   judge::Case rules_;
   Guests guests_;
   search::Budget budget_;
@@ -272,9 +283,9 @@ Result<std::int64_t> begin_search(store::Store& store, const SearchOrder& order)
                          {});
 }
 
-Status work_on_search(store::Store& store, std::int64_t run, const SearchListener& listener) {
+Status work_on_search(store::Store& store, std::int64_t run, Progress& progress, const TaskEnded& ended) {
   KW_TRY(const store::RunSummary summary, store.run(run));
-  return SearchWorker(store, summary, listener).work();
+  return SearchWorker(store, summary, progress, ended).work();
 }
 
 }  // namespace kw::cli

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/progress.h"
 #include "judge/workshop.h"
 #include "kernel/task.h"
 #include "kernel/verdict.h"
@@ -48,15 +49,8 @@ struct SearchedTask {
   bool exhausted = false;
 };
 
-// What a person is told while it goes on.
-struct SearchListener {
-  std::function<void(std::size_t index, std::size_t count, const std::string& task)> begins = [](auto...) {};
-  std::function<void(const std::string& task, const std::string& candidate, const Verdict& verdict, double best)>
-      tried = [](auto&&...) {};
-  std::function<void(const SearchedTask& task)> ended = [](auto&&...) {};
-};
-
-// Works on what is left of the run until it is done. Tasks that were finished before are not told.
-Status work_on_search(store::Store& store, std::int64_t run, const SearchListener& listener);
+// Works on what is left of the run until it is done. `ended` is called with each task that is finished now.
+using TaskEnded = std::function<void(const SearchedTask& task)>;
+Status work_on_search(store::Store& store, std::int64_t run, Progress& progress, const TaskEnded& ended);
 
 }  // namespace kw::cli

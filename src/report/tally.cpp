@@ -109,6 +109,7 @@ std::string first_line(const Tally& tally, int width) {
 
 bool Tally::count(const std::string& task, const Verdict& verdict) {
   ++judged;
+  if (verdict.stage == VerdictStage::glance) return false;  // right so far, and not asked further
   if (!verdict.accepted()) {
     ++errors[std::string(name_of(verdict.stage))];
     return false;

@@ -62,7 +62,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   order.rivals = guests.names();
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   KW_TRY(const std::int64_t run, begin_search(store, order));
-  return search_and_report(store, run, {.json = arguments.has("--json"), .quiet = arguments.has("--quiet")}, out);
+  KW_TRY(const auto progress, Progress::open(arguments));
+  return search_and_report(store, run, arguments.has("--json"), *progress, out);
 }
 
 }  // namespace
@@ -79,8 +80,10 @@ Command bench() {
           "the "
           "search may spend on each task, as a time or a number of candidates; the default ends within 20 minutes for "
           "the 190 tasks on 2 cores, and more finds more: --budget 30s. --json ends with one object: run, tasks, csr, "
-          "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more.",
-      .options =
+          "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
+          "\n\n" +
+          Progress::description(),
+      .options = with_progress_options(
           {{.name = "SUITE", .help = "which suite; mobilekernelbench unless said", .completes = Completes::suite},
            {.name = "--tasks",
             .value = "NAMES",
@@ -92,9 +95,8 @@ Command bench() {
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
            Guests::option(),
            {.name = "--seed", .value = "N", .help = "of the strategies; 1 unless said"},
-           {.name = "--quiet", .help = "only the table at the end"},
            store_option(),
-           {.name = "--json", .help = "one object at the end"}},
+           {.name = "--json", .help = "one object at the end"}}),
       .examples = {"kw bench --tasks Relu,ReduceL1 --budget 2 --rival none --quiet",
                    "kw bench mobilekernelbench --tasks ReduceL2_keepdims --budget 1s --rival none --json"},
       .run = run};

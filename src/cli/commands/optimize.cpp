@@ -68,16 +68,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   KW_TRY(const std::int64_t run, begin_search(store, order));
   std::optional<SearchedTask> result;
-  SearchListener listener;
-  const bool quiet = arguments.has("--quiet") || arguments.has("--json");
-  int tried = 0;
-  listener.tried = [&](const std::string&, const std::string& candidate, const Verdict& verdict, double best) {
-    if (quiet) return;
-    fmt::print(stderr, "  {:>4}  {:<9} best so far {:.3f} x the first  {}\n", ++tried,
-               verdict.stage == VerdictStage::glance ? "right" : std::string(name_of(verdict.stage)), best, candidate);
-  };
-  listener.ended = [&](const SearchedTask& task) { result = task; };
-  KW_CHECK(work_on_search(store, run, listener));
+  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_CHECK(work_on_search(store, run, *progress, [&](const SearchedTask& task) { result = task; }));
   if (!result) return fail("the search ended without a kernel");
 
   const Verdict& verdict = result->verdict;
@@ -121,8 +113,10 @@ Command optimize() {
           "the "
           "values of the tunables in it (KW_TUNE). A budget is a time or a number of candidates. --json prints the "
           "verdict as `kw eval --json` does, with run, technique, settings, tried and files. Exit code 0 where a right "
-          "kernel was found.",
-      .options =
+          "kernel was found."
+          "\n\n" +
+          Progress::description(),
+      .options = with_progress_options(
           {{.name = "TASK", .help = "which task, or a source file", .required = true, .completes = Completes::task},
            {.name = "--task", .value = "TASK", .help = "what the source file is for", .completes = Completes::task},
            {.name = "--budget",
@@ -136,9 +130,8 @@ Command optimize() {
            {.name = "--out", .value = "DIR", .help = "where to write the kernel; unless said TASK-kernel"},
            {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
-           {.name = "--quiet", .help = "only the result"},
            store_option(),
-           {.name = "--json", .help = "one object"}},
+           {.name = "--json", .help = "one object"}}),
       .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",
                    "kw optimize ReduceL1 --budget 3s --strategy local --rival none --out l1 --json"},
       .run = run};

@@ -46,8 +46,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (run.is_done()) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
-  if (is_search(run)) return search_and_report(store, run.id, {.json = arguments.has("--json")}, out);
   KW_TRY(const auto progress, Progress::open(arguments));
+  if (is_search(run)) return search_and_report(store, run.id, arguments.has("--json"), *progress, out);
   return work_on(store, run.id, true, *progress, out);
 }
 
