@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "cli/complete.h"
+#include "cli/config.h"
 
 namespace kw::cli {
 namespace {
@@ -115,7 +116,10 @@ std::string help_text() {
   for (const Command& command : all_commands()) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   text +=
       "\n`kw COMMAND --help` explains one. A task is named by its name in a suite, by suite.toml:NAME, or as"
-      "\nmodel.onnx:NODE. Exit codes: 0 yes, 1 no, 2 wrong use or a broken machine.\n";
+      "\nmodel.onnx:NODE. Exit codes: 0 yes, 1 no, 2 wrong use or a broken machine.\n"
+      "\nsettings, by a flag, else the environment (KW_RIVAL for rival), else kw.toml in the working directory or above"
+      "\nit, else in $XDG_CONFIG_HOME/kernelwright (~/.config/kernelwright):\n" +
+      settings_text();
   return text;
 }
 
@@ -132,6 +136,16 @@ std::string help_text(const Command& command) {
   for (const std::string& example : command.examples) text += "  " + example + "\n";
   return text;
 }
+
+namespace {
+
+Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out) {
+  KW_TRY(const Arguments arguments, parse_arguments(command, words));
+  KW_CHECK(check_config());
+  return command.run(arguments, out);
+}
+
+}  // namespace
 
 int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
@@ -158,8 +172,7 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     out << help_text(*command);
     return kYes;
   }
-  const auto arguments = parse_arguments(*command, rest);
-  const Result<int> code = arguments.ok() ? command->run(*arguments, out) : Result<int>(arguments.error());
+  const Result<int> code = run_command(*command, rest, out);
   if (code.ok()) return *code;
   out.flush();
   err << "kw: " << code.error().message << "\n";

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
+#include "cli/store_folder.h"
 #include "judge/batch.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
@@ -248,7 +249,7 @@ class Worker {
   }
 
   std::string how_to_resume() const {
-    const bool usual = store_.folder() == ".kw" || std::getenv("KW_STORE") != nullptr;
+    const bool usual = store_.folder() == store_folder({});
     return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
   }
 

@@ -1,21 +1,21 @@
 #include "cli/store_folder.h"
 
-#include <cstdlib>
 #include <ostream>
+
+#include "cli/config.h"
 
 namespace kw::cli {
 
 Option store_option() {
   return {.name = "--store",
           .value = "DIR",
-          .help = "where the record lies ($KW_STORE, .kw)",
+          .help = "where the record lies (the setting store, else .kw)",
           .completes = Completes::file};
 }
 
 std::filesystem::path store_folder(const Arguments& arguments) {
-  if (arguments.has("--store")) return arguments.text("--store");
-  const char* named = std::getenv("KW_STORE");
-  return named && *named ? named : ".kw";
+  const std::string named = setting(arguments, "store");
+  return named.empty() ? ".kw" : named;
 }
 
 Result<std::optional<store::Store>> look_into_store(const Arguments& arguments, std::ostream& out,

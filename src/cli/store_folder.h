@@ -1,4 +1,4 @@
-// Where a command's record lies: --store, else KW_STORE, else .kw in the working directory.
+// Where a command's record lies: the setting store, else .kw in the working directory.
 #pragma once
 
 #include <filesystem>

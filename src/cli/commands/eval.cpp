@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/describe.h"
 #include "cli/guests.h"
 #include "cli/recorded_run.h"
@@ -39,14 +40,15 @@ Result<judge::Source> read_source(const std::string& file) {
   return judge::Source{std::filesystem::path(file).filename().string(), std::move(text)};
 }
 
+// What the flag says, or the setting of its name.
 Result<double> number_of(const Arguments& arguments, const std::string& name, double otherwise, double least,
                          double most) {
-  if (!arguments.has(name)) return otherwise;
-  const std::string text = arguments.text(name);
+  const std::string flag = "--" + name, text = setting(arguments, name);
+  if (text.empty() && !arguments.has(flag)) return otherwise;
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
-    return fail("{} {}: say a number from {} to {}", name, text, least, most);
+    return fail("{} {}: say a number from {} to {}", arguments.has(flag) ? flag : name, text, least, most);
   }
   return value;
 }
@@ -59,12 +61,12 @@ Result<judge::Case> rules_of(const Arguments& arguments) {
     rules.against.push_back(std::move(rival));
   }
   KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
-  KW_TRY(const double threads, number_of(arguments, "--threads", 1, 1, 64));
+  KW_TRY(const double threads, number_of(arguments, "threads", 1, 1, 64));
   rules.threads = static_cast<int>(threads);
-  KW_TRY(rules.budget_s, number_of(arguments, "--budget",
-                                   arguments.has("--batch") ? judge::kBatchBudget_s : rules.budget_s, 0.05, 600));
+  KW_TRY(rules.budget_s,
+         number_of(arguments, "budget", arguments.has("--batch") ? judge::kBatchBudget_s : rules.budget_s, 0.05, 600));
   if (arguments.has("--pairs")) {
-    KW_TRY(const double pairs, number_of(arguments, "--pairs", 0, kFewestPairs, 100000));
+    KW_TRY(const double pairs, number_of(arguments, "pairs", 0, kFewestPairs, 100000));
     rules.pairs = static_cast<int>(pairs);
   }
   rules.cold = arguments.has("--cold");
@@ -239,11 +241,11 @@ Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rul
   KW_TRY(std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
   auto store = store::Store::open(store_folder(arguments));
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
-  const std::vector<store::NewItem> items = items_of(lines, arguments.text("--author"));
+  const std::vector<store::NewItem> items = items_of(lines, setting(arguments, "author"));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   store::NewRun run{.command = command_line(),
                     .suite = suites_of(lines),
-                    .author = arguments.text("--author"),
+                    .author = setting(arguments, "author"),
                     .rules = rules_as_json(rules, arguments.has("--fresh"), guests.names())};
   for (const judge::Source& rival : rules.against) run.against.push_back({rival.name, rival.text});
   KW_TRY(const auto progress, Progress::open(arguments));

@@ -1,0 +1,39 @@
+// Settings: what a person would otherwise have to say with every command.
+//
+// A flag wins over the environment (KW_RIVAL for `rival`), the environment over kw.toml in the working directory or the
+// nearest folder above it that has one, and that over the user's own, $XDG_CONFIG_HOME/kernelwright/kw.toml. Whoever
+// needs a setting asks for it by name; a new one is a row in the table of config.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/commands.h"
+
+namespace kw::cli {
+
+struct Setting {
+  enum class Kind { text, path, number, yes_or_no };
+  std::string name;
+  Kind kind = Kind::text;
+  std::string about;
+
+  std::string variable() const;  // "KW_RIVAL"
+};
+const std::vector<Setting>& all_settings();
+
+// Reads both files and complains, with file and line, about what is no setting or has no such value. The program asks
+// once, before any command runs.
+Status check_config();
+
+// What the environment or a file says; "" where neither does. A path in a file is meant from the file's folder;
+// yes_or_no is "yes" or "no".
+std::string setting(const std::string& name);
+// The same, with what the flag --NAME says before all; of a flag that is no setting, that alone.
+std::string setting(const Arguments& arguments, const std::string& name);
+
+// For --help: every setting in a line.
+std::string settings_text();
+
+}  // namespace kw::cli
