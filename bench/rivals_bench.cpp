@@ -1,17 +1,27 @@
 // Prints the rivals' figures.
 //
-//   kw_rivals_bench loop [RIVAL]...     each through the judge and in a loop of its own, on twenty tasks of all sizes
+//   kw_rivals_bench loop [RIVAL]...     each through the judge and in a plain loop of its own, on twenty tasks of all
+//                                       sizes, the two in alternation on one core
 //   kw_rivals_bench same [RIVAL]...     each against itself, 500 pairs
 //   kw_rivals_bench cost [RIVAL]...     what adding it to a judging costs beyond its timed calls
 //
 // Of the rivals that are installed. On a machine with nothing else to do.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/paired_ratio.h"
 #include "judge/judge.h"
 #include "ops/draw.h"
@@ -26,6 +36,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using rivals::Framework;
 using rivals::RivalFile;
+namespace fs = std::filesystem;
+
+constexpr int kLoopPairs = 60;
 
 // From a microsecond to tens of milliseconds, and every kind of work.
 constexpr const char* kTasks[] = {"Relu",      "PRelu",  "Softmax", "Add",     "Min",
@@ -44,37 +57,147 @@ Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge:
   return judge.judge(one);
 }
 
-// The framework alone, call after call, on buffers and inputs of its own.
-Result<double> loop_ns(Framework& framework, const judge::Instance& instance) {
-  if (const auto outcome = framework.enter(instance, 1)) return fail("{}", outcome->text);
-  KW_TRY(const judge::Arena inputs, judge::Arena::make(true));
-  KW_TRY(const judge::Arena outputs, judge::Arena::make(false));
-  Random random(1);
-  constexpr std::uint32_t kCalls = 4;
-  const std::vector<judge::Place> places(kCalls + 1, judge::Place::aligned);
-  const judge::Layout layout = judge::lay_out(instance.inputs, instance.constant, instance.outputs, places, random);
-  inputs.cut_to(layout.input_bytes);
-  outputs.cut_to(layout.output_bytes);
-  for (std::size_t call = 0; call < layout.calls.size(); ++call) {
-    const std::vector<Tensor> drawn = ops::draw_inputs(instance.graph, ops::Manner::typical, call);
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      if (instance.constant[i]) continue;
-      const judge::Buffer& buffer = layout.calls[call].inputs[i];
-      std::memcpy(inputs.at(buffer.offset), drawn[i].bytes().data(), buffer.size_bytes);
+// The framework alone, in a process of its own: bench/plain_loop.py. It takes part in a race as a guest, so that its
+// turns alternate with the others' on the same core: whatever disturbs the machine disturbs both. The outputs that a
+// guest owes the race come from the framework itself, outside of the time.
+class PlainLoop final : public judge::Guest {
+ public:
+  static Result<std::unique_ptr<PlainLoop>> start(const RivalFile& rival, const judge::Instance& instance) {
+    KW_TRY(Framework framework, Framework::open(rival));
+    if (const auto outcome = framework.enter(instance, 1)) return fail("{}", outcome->text);
+    std::unique_ptr<PlainLoop> loop(new PlainLoop(std::move(framework)));
+    KW_CHECK(loop->spawn(rival, instance));
+    // The first call is the one that allocates.
+    for (int i = 0; i < 3; ++i) KW_TRY(loop->time_ns_, loop->ask(3));
+    return loop;
+  }
+  PlainLoop(const PlainLoop&) = delete;
+  PlainLoop& operator=(const PlainLoop&) = delete;
+  ~PlainLoop() override {
+    if (to_ != nullptr) std::fclose(to_);
+    if (from_ != nullptr) std::fclose(from_);
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+
+  std::string name() const override { return framework_.name() + " in a loop"; }
+  std::string version() const override { return framework_.version(); }
+  judge::Outcome enter(const judge::Instance& instance, int threads) override {
+    return framework_.enter(instance, threads);
+  }
+  const std::vector<Tensor>& weights() const override { return framework_.weights(); }
+  double overhead_ns() const override { return framework_.overhead_ns(); }
+  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
+                         const judge::Arena& outputs, Clock::time_point deadline) override {
+    return framework_.arrange(layout, instance, inputs, outputs, deadline);
+  }
+  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                     Clock::time_point deadline) override {
+    double ignored_ns = 0;
+    if (auto outcome = framework_.run(first, count, warm, &ignored_ns, deadline)) return outcome;
+    const auto one_ns = ask(std::clamp(static_cast<int>(kTurnNs / time_ns_), 3, 101));
+    if (!one_ns.ok()) return judge::Trouble{.kind = judge::Trouble::Kind::crashed, .text = one_ns.error().message};
+    *time_ns += *one_ns * count;
+    return std::nullopt;
+  }
+  std::vector<Shape> shapes(std::size_t call) const override { return framework_.shapes(call); }
+  void pin(int core) const override {
+    framework_.pin(core);
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(static_cast<unsigned>(core), &cores);
+    std::error_code error;
+    for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", pid_), error)) {
+      ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof cores, &cores);
     }
   }
-  const auto deadline = [] { return Clock::now() + std::chrono::seconds(30); };
-  if (const auto outcome = framework.arrange(layout, instance, inputs, outputs, deadline())) {
-    return fail("{}", outcome->text);
+
+ private:
+  // What a turn of the loop takes, roughly.
+  static constexpr double kTurnNs = 2e6;
+
+  explicit PlainLoop(Framework framework) : framework_(std::move(framework)) {}
+
+  Status spawn(const RivalFile& rival, const judge::Instance& instance) {
+    char made[] = "/tmp/kw_plain_loop_XXXXXX";
+    if (::mkdtemp(made) == nullptr) return fail("no folder in /tmp: {}", std::strerror(errno));
+    folder_ = made;
+    const fs::path about = folder_ / "about.json";
+    KW_CHECK(write_file(about, describe(instance)));
+    KW_TRY(const fs::path worker, rivals::worker_program());
+    const std::string loop = (fs::path(KW_SOURCE_DIR) / "bench" / "plain_loop.py").string();
+    const std::string python = rival.python().string(), file = rival.file.string(), shared = worker.parent_path();
+    const char* const words[] = {python.c_str(), "-B",          loop.c_str(), file.c_str(),
+                                 shared.c_str(), about.c_str(), nullptr};
+    int to[2] = {}, from[2] = {};
+    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) return fail("no pipe");
+    pid_ = ::fork();
+    if (pid_ < 0) return fail("no process: {}", std::strerror(errno));
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::dup2(to[0], 0);
+      ::dup2(from[1], 1);
+      ::setenv("OMP_NUM_THREADS", "1", 1);
+      ::execv(words[0], const_cast<char* const*>(words));
+      ::_exit(127);
+    }
+    ::close(to[0]);
+    ::close(from[1]);
+    to_ = ::fdopen(to[1], "w");
+    from_ = ::fdopen(from[0], "r");
+    return {};
   }
-  std::vector<double> times_ns;
-  for (int round = 0; round < 40; ++round) {
-    double time_ns = 0;
-    if (const auto outcome = framework.run(0, kCalls, kCalls, &time_ns, deadline())) return fail("{}", outcome->text);
-    times_ns.push_back(time_ns / kCalls);
+
+  // The model and the setting as kw uses them, and inputs with the weights that are in the model.
+  std::string describe(const judge::Instance& instance) const {
+    using Json = nlohmann::json;
+    Json about = {{"model", framework_.model_file().string()},
+                  {"folder", framework_.model_file().parent_path().string()},
+                  {"setting", framework_.trial().setting},
+                  {"inputs", Json::array()},
+                  {"outputs", Json::array()}};
+    const std::vector<Tensor> drawn = ops::draw_inputs(instance.graph, ops::Manner::typical, 5);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (instance.constant[i]) continue;
+      const std::string file = (folder_ / fmt::format("{}.bin", i)).string();
+      const auto bytes = drawn[i].bytes();
+      [[maybe_unused]] const Status written =
+          write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      about["inputs"].push_back({{"name", instance.graph.inputs[i].name},
+                                 {"dtype", std::string(name_of(drawn[i].dtype()))},
+                                 {"shape", drawn[i].shape().lengths()},
+                                 {"file", file}});
+    }
+    for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+      const auto slot = static_cast<std::size_t>(instance.graph.outputs[i]);
+      about["outputs"].push_back({{"name", instance.graph.names[slot]},
+                                  {"dtype", std::string(name_of(instance.outputs[i].dtype))},
+                                  {"shape", instance.outputs[i].shape.lengths()}});
+    }
+    return about.dump();
   }
-  return median_of(times_ns);
-}
+
+  // The median of so many calls.
+  Result<double> ask(int calls) {
+    char line[64] = {};
+    if (std::fprintf(to_, "%d\n", calls) < 0 || std::fflush(to_) != 0 ||
+        std::fgets(line, sizeof line, from_) == nullptr) {
+      return fail("the plain loop has ended");
+    }
+    return std::strtod(line, nullptr);
+  }
+
+  Framework framework_;
+  fs::path folder_;
+  pid_t pid_ = 0;
+  std::FILE* to_ = nullptr;
+  std::FILE* from_ = nullptr;
+  double time_ns_ = 1;
+};
 
 Status loop(judge::Judge& judge, const RivalFile& rival) {
   KW_TRY(Framework framework, Framework::open(rival));
@@ -82,19 +205,32 @@ Status loop(judge::Judge& judge, const RivalFile& rival) {
   for (const char* name : kTasks) {
     KW_TRY(const Task task, suites::find_task(name));
     KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, 1));
-    const auto before = loop_ns(framework, instance);
-    if (!before.ok()) {
-      fmt::print("  {} {}: {}\n", rival.name, name, before.error().message);
+    const auto alone = PlainLoop::start(rival, instance);
+    if (!alone.ok()) {
+      fmt::print("  {} {}: {}\n", rival.name, name, alone.error().message);
       continue;
     }
-    KW_TRY(const Verdict verdict, judged(judge, task, {&framework}, 60));
-    KW_TRY(const double after, loop_ns(framework, instance));
-    if (verdict.speedups.size() < 2 || !verdict.speedups.back().called) continue;
-    const double loop = (*before + after) / 2, through = verdict.speedups.back().called->time_ns;
-    ratios.push_back(through / loop);
-    fmt::print("  {} {:<22} alone {:9.2f} us, through kw {:9.2f} us, {:+.1f} %\n", rival.name, name, loop / 1000,
-               through / 1000, 100 * (through / loop - 1));
+    KW_TRY(const Verdict verdict, judged(judge, task, {&framework, alone->get()}, kLoopPairs));
+    std::vector<const Speedup*> guests;
+    for (const Speedup& speedup : verdict.speedups) {
+      if (speedup.called) guests.push_back(&speedup);
+    }
+    if (guests.size() != 2) {
+      fmt::print("  {} {}: {}\n", rival.name, name,
+                 verdict.left_out.empty() ? verdict.reason : verdict.left_out[0].why);
+      continue;
+    }
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < guests[0]->times.size(); ++i) {
+      pairs.push_back({guests[1]->times[i].b_ns, guests[0]->times[i].b_ns});
+    }
+    const Ratio ratio = ratio_of_pairs(pairs, 1);
+    ratios.push_back(ratio.median);
+    fmt::print("  {} {:<22} alone {:9.2f} us, through kw {:9.2f} us, {:+.1f} % [{:+.1f}, {:+.1f}]\n", rival.name, name,
+               guests[1]->called->time_ns / 1000, guests[0]->called->time_ns / 1000, 100 * (ratio.median - 1),
+               100 * (ratio.low - 1), 100 * (ratio.high - 1));
   }
+  if (ratios.empty()) return fail("{}: no task could be timed", rival.name);
   int near = 0;
   for (double ratio : ratios) near += std::fabs(ratio - 1) <= 0.05;
   fmt::print("{}: within 5 % of its own loop on {} of {} tasks; median {:+.1f} %\n", rival.name, near, ratios.size(),

@@ -1,36 +1,56 @@
 #include "cli/guests.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <cstdio>
 #include <sstream>
 
+#include "cli/config.h"
 #include "judge/instance.h"
+#include "rivals/absent.h"
 
 namespace kw::cli {
 namespace {
 
+using rivals::Framework;
 using rivals::RivalFile;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+// What nearly everyone wants to be compared with.
+constexpr const char* kUsual[] = {"mnn", "onnxruntime"};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Says what it does, and where it cannot, why: in a line. With `again`, also what failed a short while ago.
+Status install_telling(const RivalFile& rival, bool again) {
+  if (setting("install") == "no") {
+    return fail("it is not installed, and the setting install forbids it: kw rivals install {}", rival.name);
+  }
+  if (!rival.only_asked.empty()) {
+    return fail("it is not installed, and takes {}: kw rivals install {}", rival.only_asked, rival.name);
+  }
+  if (const auto failed = rivals::failed_lately(rival); failed && !again) {
+    fmt::print(stderr, "kw: without {}: {}, a while ago; kw rivals install {} tries again\n", rival.name, *failed,
+               rival.name);
+    return fail("{}", *failed);
+  }
+  fmt::print(stderr, "kw: installing {} {} to compare with, once; --rival none goes without\n", rival.name,
+             rival.version());
+  const Status installed = rivals::install(rival);
+  if (!installed.ok()) {
+    fmt::print(stderr, "kw: {}; going on without it\n", first_line(installed.error().message));
+    return fail("{}", first_line(installed.error().message));
+  }
+  return {};
 }
 
-Result<std::vector<RivalFile>> named(const std::string& names) {
-  std::vector<RivalFile> all;
-  std::istringstream words(names);
-  for (std::string name; std::getline(words, name, ',');) {
-    KW_TRY(RivalFile rival, rivals::find_rival(name));
-    if (!rival.installed()) {
-      if (variable("KW_INSTALL") == "no") {
-        return fail("{} is not installed, and KW_INSTALL=no forbids it: kw rivals install {}", name, name);
-      }
-      if (rival.only_asked)
-        return fail("{} is large and only installed when asked for: kw rivals install {}", name, name);
-      KW_CHECK(rivals::install(rival));
-    }
-    all.push_back(std::move(rival));
+Status install_usual() {
+  if (setting("install") == "no") return {};
+  for (const char* name : kUsual) {
+    KW_TRY(const RivalFile rival, rivals::find_rival(name, setting("python")));
+    if (rival.installed()) continue;
+    // What keeps one away keeps the other away too, and has been said.
+    if (!install_telling(rival, false).ok()) break;
   }
-  return all;
+  return {};
 }
 
 }  // namespace
@@ -40,19 +60,21 @@ Option Guests::option() {
           .value = "NAMES",
           .help =
               "frameworks to compare with: names with commas (mnn,onnxruntime), best (the fastest that is right), "
-              "none; unless said, or KW_RIVAL says, all that are installed"};
+              "none; unless the setting rival says, all that are installed, among them mnn and onnxruntime, which are "
+              "installed where they are missing"};
 }
 
 Result<Guests> Guests::chosen(const Arguments& arguments) {
   // Who is not timed needs nobody beside.
   if (arguments.has("--untimed")) return Guests();
-  return chosen(arguments.has("--rival") ? arguments.text("--rival") : variable("KW_RIVAL"));
+  return chosen(setting(arguments, "rival"));
 }
 
 std::string Guests::names() const {
   if (best_) return "best";
   std::string names;
   for (const auto& framework : frameworks_) names += (names.empty() ? "" : ",") + framework->name();
+  for (const auto& guest : absent_) names += (names.empty() ? "" : ",") + guest->name();
   return names.empty() ? "none" : names;
 }
 
@@ -62,17 +84,28 @@ Result<Guests> Guests::chosen(const std::string& said) {
   if (said == "none") return guests;
   std::vector<RivalFile> wanted;
   if (said.empty() || said == "best" || said == "all") {
-    KW_TRY(wanted, rivals::all_rivals());
+    KW_CHECK(install_usual());
+    KW_TRY(wanted, rivals::all_rivals(setting("python")));
     std::erase_if(wanted, [](const RivalFile& rival) { return !rival.installed(); });
     if (guests.best_ && wanted.empty()) {
       return fail("no rival is installed to be the best: kw rivals install mnn, kw rivals install onnxruntime");
     }
   } else {
-    KW_TRY(wanted, named(said));
+    std::istringstream words(said);
+    for (std::string name; std::getline(words, name, ',');) {
+      KW_TRY(RivalFile rival, rivals::find_rival(name, setting("python")));
+      if (std::ranges::find(wanted, name, &RivalFile::name) != wanted.end()) return fail("{} is named twice", name);
+      wanted.push_back(std::move(rival));
+    }
   }
   for (RivalFile& rival : wanted) {
-    KW_TRY(rivals::Framework framework, rivals::Framework::open(std::move(rival)));
-    guests.frameworks_.push_back(std::make_unique<rivals::Framework>(std::move(framework)));
+    const Status there = rival.installed() ? Status() : install_telling(rival, true);
+    if (!there.ok()) {
+      guests.absent_.push_back(std::make_unique<rivals::Absent>(rival.name, there.error().message));
+      continue;
+    }
+    KW_TRY(Framework framework, Framework::open(std::move(rival)));
+    guests.frameworks_.push_back(std::make_unique<Framework>(std::move(framework)));
   }
   return guests;
 }
@@ -80,14 +113,15 @@ Result<Guests> Guests::chosen(const std::string& said) {
 Result<std::vector<judge::Guest*>> Guests::of(const Task& task, int threads) const {
   std::vector<judge::Guest*> all;
   for (const auto& framework : frameworks_) all.push_back(framework.get());
+  for (const auto& guest : absent_) all.push_back(guest.get());
   if (!best_) return all;
   KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, threads));
   judge::Guest* best = nullptr;
   double least_ns = 0;
   for (const auto& framework : frameworks_) {
-    if (framework->enter(instance, threads)) continue;
-    const double time_ns = framework->trial().time_ns - framework->overhead_ns();
-    if (best == nullptr || time_ns < least_ns) best = framework.get(), least_ns = time_ns;
+    const rivals::Trial trial = framework->tried(instance, threads);
+    if (!trial.right()) continue;
+    if (best == nullptr || trial.net_ns() < least_ns) best = framework.get(), least_ns = trial.net_ns();
   }
   // Where nobody is right, the tables say of each why.
   if (best == nullptr) return all;

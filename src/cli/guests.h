@@ -1,4 +1,9 @@
-// Which frameworks a command compares kernels with: what --rival says, or KW_RIVAL, or all that are installed.
+// Which frameworks a command compares kernels with: what the setting rival says, else all that are installed.
+//
+// A command that needs rivals calls Guests::chosen(arguments) and hands of(task) to the judge. MNN and ONNX Runtime are
+// installed on the way where they are missing, unless the setting install says no; without a network a line on stderr
+// says so and the command goes on with what there is. What was named and is not there is left out of every verdict,
+// by name and with the reason.
 #pragma once
 
 #include <memory>
@@ -14,18 +19,21 @@ class Guests {
  public:
   // The option for a command's table.
   static Option option();
+  // Nobody where the command is not to time anything (--untimed).
   static Result<Guests> chosen(const Arguments& arguments);
-  // By what --rival could say. Installs what is named and not there, unless KW_INSTALL=no.
+  // By what --rival could say.
   static Result<Guests> chosen(const std::string& said);
 
   // What chooses the same again: "mnn,onnxruntime", "best" or "none".
   std::string names() const;
 
-  // Those for a task: all, or with "best" the fastest that runs it right.
+  // Those for a task: all, or with "best" the one that was the fastest of those that run it right, in a timing that is
+  // kept; whoever was not timed on this task yet is timed now. The judge measures it again, side by side.
   Result<std::vector<judge::Guest*>> of(const Task& task, int threads) const;
 
  private:
   std::vector<std::unique_ptr<rivals::Framework>> frameworks_;
+  std::vector<std::unique_ptr<judge::Guest>> absent_;
   bool best_ = false;
 };
 

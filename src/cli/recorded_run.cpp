@@ -184,6 +184,7 @@ class Worker {
     }
     Known known;
     KW_TRY(known.verdict, judge::verdict_from_json(earlier->json));
+    if (!judge::lasts(known.verdict)) return std::optional<Known>();
     known.verdict.kept = true;
     for (const store::Recorded::Against& one : earlier->speedups) {
       const auto found = std::ranges::find(known.verdict.speedups, one.rival, &Speedup::rival);

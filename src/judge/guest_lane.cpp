@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "judge/kept_verdicts.h"
 #include "ops/compare.h"
 #include "ops/graph.h"
 
@@ -41,7 +42,9 @@ Result<std::vector<Tensor>> outputs_of(const Guest& guest, const Layout& layout,
 Result<GuestLane> GuestLane::open(Guest& guest, const Instance& instance, int threads) {
   KW_TRY(Arena outputs, Arena::make(false));
   GuestLane lane(guest, std::move(outputs));
-  if (const Outcome outcome = guest.enter(instance, threads)) lane.drop(outcome->text);
+  if (const Outcome outcome = guest.enter(instance, threads)) {
+    lane.drop(outcome->kind == Trouble::Kind::refused ? outcome->text : kThisTime + outcome->text);
+  }
   return lane;
 }
 
@@ -54,7 +57,7 @@ void GuestLane::arrange(const Layout& layout, const Instance& instance, const Ar
   if (!in()) return;
   if (threads == 1) guest_->pin(core);
   if (const Outcome outcome = guest_->arrange(layout, instance, inputs, *outputs_, Clock::now() + kMostTime)) {
-    drop(outcome->text);
+    drop(kThisTime + outcome->text);
   }
 }
 
@@ -70,7 +73,7 @@ void GuestLane::lap(int calls) {
   double time_ns = 0;
   const auto count = static_cast<std::uint32_t>(calls);
   const Outcome outcome = guest_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
-  if (outcome) return drop(outcome->text);
+  if (outcome) return drop(kThisTime + outcome->text);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
 }
 
@@ -104,7 +107,7 @@ GuestResult GuestLane::result(std::vector<Pair> pairs, std::uint64_t seed) const
   GuestResult result{.name = guest_->name(), .version = guest_->version(), .dropped = dropped_};
   const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(pairs, true, seed);
   if (!ratio) {
-    if (result.dropped.empty()) result.dropped = "there was no time for enough pairs";
+    if (result.dropped.empty()) result.dropped = std::string(kThisTime) + "there was no time for enough pairs";
     return result;
   }
   std::vector<double> times_ns;

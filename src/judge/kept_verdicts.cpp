@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/hash.h"
 #include "judge/verdict_json.h"
@@ -89,7 +91,12 @@ std::optional<Verdict> kept_verdict(const std::string& key) {
   return *verdict;
 }
 
+bool lasts(const Verdict& verdict) {
+  return std::ranges::none_of(verdict.left_out, [](const LeftOut& one) { return one.why.starts_with(kThisTime); });
+}
+
 void keep_verdict(const std::string& key, const Verdict& verdict) {
+  if (!lasts(verdict)) return;
   const fs::path file = file_of(key);
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);

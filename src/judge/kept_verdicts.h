@@ -12,7 +12,12 @@ namespace kw::judge {
 std::string key_of(const Case& one);
 
 std::optional<Verdict> kept_verdict(const std::string& key);
-// Where nothing can be written, nothing is kept.
+// How the reason begins for which a guest was left out by an accident: it crashed, or did not answer in time.
+inline constexpr char kThisTime[] = "this time ";
+// Nobody was left out by an accident: judged again, it would come out the same.
+bool lasts(const Verdict& verdict);
+
+// Where nothing can be written, nothing is kept; nor what does not last.
 void keep_verdict(const std::string& key, const Verdict& verdict);
 
 }  // namespace kw::judge

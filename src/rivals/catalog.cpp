@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "base/process.h"
+#include "rivals/own_python.h"
 #include "sandbox/protocol.h"
 
 namespace kw::rivals {
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kMostInstallTime = 900s;
+// Nobody waits again for what failed this long ago or less, unless it is asked for by name.
+constexpr auto kFailureLasts = 1h;
 // Written last, with the packages in it.
 constexpr char kStamp[] = "installed.txt";
 
@@ -33,7 +36,9 @@ std::string said(const std::string& text, const std::string& key) {
   const std::string start = "# " + key + ":";
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(start)) return line.substr(start.size());
+    if (!line.starts_with(start)) continue;
+    const std::size_t begin = line.find_first_not_of(' ', start.size());
+    return begin == std::string::npos ? std::string() : line.substr(begin);
   }
   return {};
 }
@@ -47,28 +52,54 @@ Result<RivalFile> read_rival(const fs::path& file) {
   std::istringstream words(said(text, "packages"));
   for (std::string word; words >> word;) rival.packages.push_back(word);
   if (rival.packages.empty()) return fail("{}: has no line `# packages:`", file.string());
-  rival.only_asked = !said(text, "only when asked").empty();
+  rival.only_asked = said(text, "only when asked");
+  rival.module = said(text, "module");
   return rival;
 }
 
 // The last lines of what a program printed.
-std::string last_words(const fs::path& log) {
-  const auto text = read_file(log);
-  if (!text.ok()) return {};
-  const std::size_t begin = text->size() > 600 ? text->find('\n', text->size() - 600) : 0;
-  return begin == std::string::npos ? *text : text->substr(begin);
+std::string last_words(const std::string& text) {
+  const std::size_t begin = text.size() > 600 ? text.find('\n', text.size() - 600) : 0;
+  return begin == std::string::npos ? text : text.substr(begin);
 }
 
-Status run_logged(const std::vector<std::string>& words, const fs::path& log, const std::string& advice) {
-  KW_TRY(const int code, run_program(words, log, true, kMostInstallTime));
-  if (code == 0) return {};
-  return fail("{} ended with {}; {}\n{}\nAll of it is in {}", joined(words), code, advice, last_words(log),
-              log.string());
+// How pip words that it reaches nobody.
+bool tells_of_no_network(const std::string& text) {
+  constexpr std::string_view kSigns[] = {"NewConnectionError",     "ConnectTimeoutError", "Failed to establish",
+                                         "Network is unreachable", "name resolution",     "ProxyError"};
+  return std::ranges::any_of(kSigns, [&](std::string_view sign) { return text.find(sign) != std::string::npos; });
 }
+
+// A step of an installation; `otherwise` is what is wrong where it fails.
+Status run_logged(const std::vector<std::string>& words, const fs::path& log, const std::string& otherwise) {
+  const auto code = run_program(words, log, true, kMostInstallTime);
+  if (!code.ok()) return fail("{}: {}", otherwise, code.error().message);
+  if (*code == 0) return {};
+  const auto text = read_file(log);
+  const std::string said = text.ok() ? *text : "";
+  return fail("{}\n{}ended with {}:\n{}\nAll of it is in {}",
+              tells_of_no_network(said) ? "the network does not answer" : otherwise, joined(words), *code,
+              last_words(said), log.string());
+}
+
+Status make_environment(const RivalFile& rival, const fs::path& log) {
+  const fs::path folder = rival.environment();
+  KW_CHECK(run_logged({"python3", "-m", "venv", folder.string()}, log,
+                      "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
+  std::vector<std::string> words = {
+      rival.python().string(), "-m",  "pip",       "install", "--disable-pip-version-check", "--no-input",
+      "--progress-bar",        "off", "--retries", "2"};
+  words.insert(words.end(), rival.packages.begin(), rival.packages.end());
+  KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
+  return write_file(folder / kStamp, joined(rival.packages));
+}
+
+fs::path failure_file(const RivalFile& rival) { return rival.environment().string() + ".failed"; }
 
 }  // namespace
 
 std::string RivalFile::version() const {
+  if (own) return own->version;
   for (const std::string& package : packages) {
     if (const std::size_t at = package.find("=="); at != std::string::npos) return package.substr(at + 2);
   }
@@ -76,22 +107,27 @@ std::string RivalFile::version() const {
 }
 
 fs::path RivalFile::environment() const {
-  return cache_folder() / "rivals" / fmt::format("{}-{:08x}", name, hash_of(joined(packages)) & 0xffffffff);
+  const std::string what = own ? own->program.string() + " " + own->version : joined(packages);
+  return cache_folder() / "rivals" / fmt::format("{}-{:08x}", name, hash_of(what) & 0xffffffff);
 }
 
+fs::path RivalFile::python() const { return own ? own->program : environment() / "bin" / "python"; }
+
 bool RivalFile::installed() const {
+  if (own) return true;
   const auto stamp = read_file(environment() / kStamp);
   std::error_code error;
   return stamp.ok() && *stamp == joined(packages) && fs::exists(python(), error);
 }
 
-Result<std::vector<RivalFile>> all_rivals() {
+Result<std::vector<RivalFile>> all_rivals(const std::string& own_python) {
   KW_TRY(const fs::path data, data_folder());
   std::vector<RivalFile> all;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(data / "rivals", error)) {
     if (entry.path().extension() != ".py") continue;
     KW_TRY(RivalFile rival, read_rival(entry.path()));
+    if (!rival.module.empty() && !rival.installed()) rival.own = find_own(rival.module, own_python);
     all.push_back(std::move(rival));
   }
   if (error) return fail("{}: {}", (data / "rivals").string(), error.message());
@@ -99,8 +135,8 @@ Result<std::vector<RivalFile>> all_rivals() {
   return all;
 }
 
-Result<RivalFile> find_rival(const std::string& name) {
-  KW_TRY(std::vector<RivalFile> all, all_rivals());
+Result<RivalFile> find_rival(const std::string& name, const std::string& own_python) {
+  KW_TRY(std::vector<RivalFile> all, all_rivals(own_python));
   std::vector<std::string> names;
   for (RivalFile& rival : all) {
     if (rival.name == name) return std::move(rival);
@@ -122,13 +158,22 @@ Status install(const RivalFile& rival) {
   KW_CHECK(remove(rival));
   const fs::path log = folder.string() + ".log";
   fs::remove(log, error);
-  KW_CHECK(run_logged({"python3", "-m", "venv", folder.string()}, log, "on Debian: apt-get install python3-venv"));
-  std::vector<std::string> words = {
-      rival.python().string(), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-      "--progress-bar",        "off"};
-  words.insert(words.end(), rival.packages.begin(), rival.packages.end());
-  KW_CHECK(run_logged(words, log, "without a network, go on with --rival none"));
-  return write_file(folder / kStamp, joined(rival.packages));
+  const Status made = make_environment(rival, log);
+  if (made.ok()) {
+    fs::remove(failure_file(rival), error);
+    return {};
+  }
+  const std::string message = fmt::format("{} cannot be installed: {}", rival.name, made.error().message);
+  [[maybe_unused]] const Status noted = write_file(failure_file(rival), message.substr(0, message.find('\n')));
+  return fail("{}", message);
+}
+
+std::optional<std::string> failed_lately(const RivalFile& rival) {
+  std::error_code error;
+  const auto at = fs::last_write_time(failure_file(rival), error);
+  if (error || fs::file_time_type::clock::now() - at > kFailureLasts) return std::nullopt;
+  const auto text = read_file(failure_file(rival));
+  return text.ok() ? std::optional(*text) : std::nullopt;
 }
 
 Status remove(const RivalFile& rival) {

@@ -3,9 +3,13 @@
 // A rival is one file, rivals/NAME.py. Its first line says what it is; a line `# packages:` says what pip installs for
 // it, each version the one that was tried. Every rival has a Python environment of its own in the cache, so that no two
 // of them quarrel, and nothing of the user's is touched.
+//
+// One that is very large says so in a line `# only when asked: SIZE` and is never installed unasked; with a line
+// `# module: NAME` it is run by the user's own Python where that can import the module.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,26 +17,39 @@
 
 namespace kw::rivals {
 
+// The user's own Python with a framework in it.
+struct OwnPython {
+  std::filesystem::path program;
+  std::string version;  // of the framework
+  std::string path;     // where it looks for modules, as PYTHONPATH takes it
+};
+
 struct RivalFile {
   std::string name;
   std::string about;
   std::filesystem::path file;
-  std::vector<std::string> packages;  // as pip is told
-  bool only_asked = false;            // too large to be installed unless somebody asks for it by name
+  std::vector<std::string> packages = {};  // as pip is told
+  std::string only_asked = {};             // its size, where it is too large to be installed unasked
+  std::string module = {};                 // that the user's own Python may have
+  std::optional<OwnPython> own = {};       // where it has
 
-  // The version of the framework that the packages pin: "3.6.1".
+  // The version that is used: the user's own, else the one that the packages pin: "3.6.1".
   std::string version() const;
+  // Where its Python lies, and in any case what is kept for it.
   std::filesystem::path environment() const;
-  std::filesystem::path python() const { return environment() / "bin" / "python"; }
+  std::filesystem::path python() const;
   bool installed() const;
 };
 
-// By name.
-Result<std::vector<RivalFile>> all_rivals();
-Result<RivalFile> find_rival(const std::string& name);
+// By name. `own_python` is where modules of the user's own are looked for; "": the system's python3.
+Result<std::vector<RivalFile>> all_rivals(const std::string& own_python = "");
+Result<RivalFile> find_rival(const std::string& name, const std::string& own_python = "");
 
-// Makes the environment anew. Half an environment is never taken for a whole one.
+// Makes the environment anew. Half an environment is never taken for a whole one. The first line of an Error says what
+// is wrong, more may follow.
 Status install(const RivalFile& rival);
+// Installing it failed within the last hour: how.
+std::optional<std::string> failed_lately(const RivalFile& rival);
 Status remove(const RivalFile& rival);
 
 // The program that speaks with kw for every rival.

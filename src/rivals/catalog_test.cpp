@@ -26,7 +26,7 @@ TEST(RivalCatalog, NamesTheNearest) {
 TEST(RivalCatalog, KnowsThatNothingIsInstalledInAnEmptyCache) {
   const ScratchFolder folder;
   const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
-  for (const RivalFile& rival : *all_rivals()) EXPECT_FALSE(rival.installed()) << rival.name;
+  for (const RivalFile& rival : *all_rivals()) EXPECT_EQ(rival.installed(), rival.own.has_value()) << rival.name;
 }
 
 }  // namespace

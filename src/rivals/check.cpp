@@ -1,6 +1,7 @@
 #include "rivals/check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -15,7 +16,26 @@ std::filesystem::path file_of(const RivalFile& rival, const std::string& suite) 
   return rival.environment() / fmt::format("checked-{}.json", suite);
 }
 
+std::filesystem::path overhead_file(const RivalFile& rival) { return rival.environment() / "overhead.txt"; }
+
+void keep_overhead(const RivalFile& rival, double overhead_ns) {
+  [[maybe_unused]] const Status kept = write_file(overhead_file(rival), fmt::format("{}", overhead_ns));
+}
+
 }  // namespace
+
+Result<double> measure_overhead(const RivalFile& rival) {
+  KW_TRY(Framework framework, Framework::open(rival));
+  KW_TRY(const double overhead_ns, framework.measure_overhead());
+  keep_overhead(rival, overhead_ns);
+  return overhead_ns;
+}
+
+std::optional<double> kept_overhead_ns(const RivalFile& rival) {
+  const auto text = read_file(overhead_file(rival), 100);
+  const double overhead_ns = text.ok() ? std::strtod(text->c_str(), nullptr) : 0;
+  return overhead_ns > 0 ? std::optional(overhead_ns) : std::nullopt;
+}
 
 int Checked::count(Trial::State state) const {
   return static_cast<int>(std::ranges::count_if(tasks, [&](const auto& one) { return one.second.state == state; }));
@@ -28,6 +48,7 @@ Result<Checked> check(const RivalFile& rival, const std::string& suite, const st
   // What was found of other tasks stays.
   if (const auto before = kept_check(rival, suite)) checked = *before;
   KW_TRY(checked.overhead_ns, framework.measure_overhead());
+  keep_overhead(rival, checked.overhead_ns);
   for (const Task& task : tasks) {
     Trial trial;
     const auto instance = judge::make_instance(task, task.lengths, 1);

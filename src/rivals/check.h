@@ -13,7 +13,7 @@ namespace kw::rivals {
 
 struct Checked {
   std::map<std::string, Trial> tasks;  // by name
-  double overhead_ns = 0;
+  double overhead_ns = 0;              // measured at the time
 
   int count(Trial::State state) const;
 };
@@ -23,6 +23,10 @@ using Told = std::function<void(const Task& task, const Trial& trial)>;
 // Tries every task anew; `told` hears of each as it comes. The result is kept.
 Result<Checked> check(const RivalFile& rival, const std::string& suite, const std::vector<Task>& tasks,
                       const Told& told);
+// What a call costs beyond the operator, in the framework's usual setting; measured now, and kept.
+Result<double> measure_overhead(const RivalFile& rival);
+std::optional<double> kept_overhead_ns(const RivalFile& rival);
+
 // What was found the last time, by the same version.
 std::optional<Checked> kept_check(const RivalFile& rival, const std::string& suite);
 

@@ -89,8 +89,11 @@ std::string_view name_of(Trial::State state) {
 }
 
 std::string trial_as_json(const Trial& trial) {
-  const Json json = {
-      {"state", name_of(trial.state)}, {"setting", trial.setting}, {"why", trial.why}, {"time_ns", trial.time_ns}};
+  const Json json = {{"state", name_of(trial.state)},
+                     {"setting", trial.setting},
+                     {"why", trial.why},
+                     {"time_ns", trial.time_ns},
+                     {"overhead_ns", trial.overhead_ns}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -104,6 +107,7 @@ Trial trial_from_json(const std::string& text) {
   trial.setting = json.value("setting", "");
   trial.why = json.value("why", "");
   trial.time_ns = json.value("time_ns", 0.0);
+  trial.overhead_ns = json.value("overhead_ns", 0.0);
   return trial;
 }
 
@@ -116,10 +120,16 @@ Status Framework::wake() {
   KW_TRY(worker_, Worker::start(rival_));
   Json answer;
   if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
-    return fail("the worker of {} does not start: {}; kw rivals install {} makes its environment anew", rival_.name,
-                outcome->text, rival_.name);
+    return fail("the worker of {} does not start: {}; kw rivals install {} --fresh makes its environment anew",
+                rival_.name, outcome->text, rival_.name);
   }
   settings_ = answer.value("settings", std::vector<std::string>{"default"});
+  const std::string version = answer.value("version", "");
+  if (!rival_.own && version != rival_.version()) {
+    worker_ = Worker();
+    return fail("its environment holds version {}, and {} is the one that was tried: kw rivals install {} --fresh",
+                version, rival_.version(), rival_.name);
+  }
   return {};
 }
 
@@ -268,14 +278,28 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
   return trial;
 }
 
+fs::path Framework::trial_file(const Model& model, int threads) {
+  return model.folder / fmt::format("{}-{}", threads, kTrialFile);
+}
+
+Trial Framework::tried(const judge::Instance& instance, int threads) {
+  const auto model = model_of(instance);
+  if (!model.ok()) return {.why = model.error().message};
+  if (const auto kept = read_file(trial_file(*model, threads)); kept.ok()) return trial_from_json(*kept);
+  // The task that it was in is left: whoever wants it enters it again.
+  entered_.clear();
+  return try_all(*model, instance, threads);
+}
+
 Trial Framework::try_all(const Model& model, const judge::Instance& instance, int threads) {
-  const fs::path file = model.folder / fmt::format("{}-{}", threads, kTrialFile);
+  const fs::path file = trial_file(model, threads);
   if (const auto kept = read_file(file); kept.ok()) return trial_from_json(*kept);
   if (const auto kept = passing_.find(file.string()); kept != passing_.end()) return kept->second;
   Trial best;
   bool lasts = true;
   if (const Status woken = wake(); !woken.ok()) {
     best.why = woken.error().message;
+    best.lasts = false;
     return best;
   }
   // A copy: a worker that crashes is started anew, and says its settings again.
@@ -288,6 +312,7 @@ Trial Framework::try_all(const Model& model, const judge::Instance& instance, in
     if (better) best = one;
   }
   best.lasts = lasts;
+  if (best.right() && measure_overhead_in(best.setting, threads).ok()) best.overhead_ns = overhead_ns_;
   if (lasts) {
     [[maybe_unused]] const Status written = write_file(file, trial_as_json(best));
   } else {
@@ -299,18 +324,22 @@ Trial Framework::try_all(const Model& model, const judge::Instance& instance, in
 Outcome Framework::enter(const judge::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
+  model_file_ = model->folder / "task.onnx";
   if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
   trial_ = try_all(*model, instance, threads);
   if (!trial_.right()) {
-    return refused(fmt::format("{}{}{}", name_of(trial_.state), trial_.why.empty() ? "" : ": ", trial_.why));
+    return Trouble{.kind = trial_.lasts ? Trouble::Kind::refused : Trouble::Kind::slow,
+                   .text = fmt::format("{}{}{}", name_of(trial_.state), trial_.why.empty() ? "" : ": ", trial_.why)};
   }
-  if (const Status woken = wake(); !woken.ok()) return refused(woken.error().message);
+  // It ran right before: what goes wrong from here on is an accident.
+  const auto accident = [](std::string why) { return Trouble{.kind = Trouble::Kind::crashed, .text = std::move(why)}; };
+  if (const Status woken = wake(); !woken.ok()) return accident(woken.error().message);
   if (const Status measured = measure_overhead_in(trial_.setting, threads); !measured.ok()) {
-    return refused(measured.error().message);
+    return accident(measured.error().message);
   }
   const auto loaded = load((model->folder / "task.onnx").string(), model->folder, instance, trial_.setting, threads);
-  if (!loaded.ok()) return refused(loaded.error().message);
-  if (*loaded) return *loaded;
+  if (!loaded.ok()) return accident(loaded.error().message);
+  if (*loaded) return accident((*loaded)->text);
   entered_ = model->text;
   threads_ = threads;
   return std::nullopt;

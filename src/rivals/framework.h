@@ -20,12 +20,14 @@ namespace kw::rivals {
 // How a task went when its settings were tried.
 struct Trial {
   enum class State { right, wrong, unsupported, failed } state = State::failed;
-  std::string setting;  // the best one; of those that were tried in vain, the last
-  std::string why;      // it does not run right
-  double time_ns = 0;   // of a call, roughly
-  bool lasts = true;    // false: a setting did not answer in time, which a busy machine can do to it
+  std::string setting;     // the best one; of those that were tried in vain, the last
+  std::string why;         // it does not run right
+  double time_ns = 0;      // of a call, roughly
+  double overhead_ns = 0;  // of that, what calling costs
+  bool lasts = true;       // false: a setting did not answer in time, which a busy machine can do to it
 
   bool right() const { return state == State::right; }
+  double net_ns() const { return time_ns - overhead_ns; }
 };
 std::string_view name_of(Trial::State state);
 std::string trial_as_json(const Trial& trial);
@@ -58,6 +60,10 @@ class Framework final : public judge::Guest {
 
   // How the task that it entered last went in trials, now or earlier.
   const Trial& trial() const { return trial_; }
+  // The model of that task, as ONNX; its folder holds conversions.
+  const std::filesystem::path& model_file() const { return model_file_; }
+  // How a task went earlier; without starting anything where that is known, else it is tried now.
+  Trial tried(const judge::Instance& instance, int threads);
   // Forgets what is remembered of a task's settings.
   Status forget(const judge::Instance& instance);
   // What a call costs beyond the operator, in the first setting.
@@ -72,6 +78,8 @@ class Framework final : public judge::Guest {
   Framework(RivalFile rival, Patience patience) : rival_(std::move(rival)), patience_(patience) {}
 
   Result<Model> model_of(const judge::Instance& instance);
+  // Where the trials of a model are kept.
+  static std::filesystem::path trial_file(const Model& model, int threads);
   // An Error: the worker is gone. An Outcome: it said no.
   Status wake();
   Result<judge::Outcome> load(const std::string& model_file, const std::filesystem::path& folder,
@@ -84,6 +92,7 @@ class Framework final : public judge::Guest {
   Patience patience_;
   Worker worker_;
   std::vector<std::string> settings_;
+  std::filesystem::path model_file_;
   std::string entered_;  // the model's text; empty: none
   int threads_ = 0;
   Trial trial_;

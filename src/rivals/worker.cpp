@@ -19,7 +19,7 @@
 namespace kw::rivals {
 namespace {
 
-// A framework that needs more than this for an operator has gone astray.
+// A framework that needs more than this for an operator has gone astray; nor may it take more than half the machine's.
 constexpr rlim_t kMostMemory = rlim_t{12} << 30;
 // Of each file that it writes.
 constexpr rlim_t kMostFile = rlim_t{2} << 30;
@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kMostEnding{5};
 constexpr int kLink = 3;
 
 // Between fork and exec: only what a signal handler may do.
-[[noreturn]] void become(const char* const* words, const char* const* environment, int link) {
+[[noreturn]] void become(const char* const* words, const char* const* environment, int link, rlim_t most_memory) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::setsid();
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -43,7 +43,7 @@ constexpr int kLink = 3;
     // Without the right to do so, as the only user of a world of its own.
     [[maybe_unused]] const int off = ::unshare(CLONE_NEWUSER | CLONE_NEWNET);
   }
-  const rlimit memory{kMostMemory, kMostMemory}, file{kMostFile, kMostFile}, core{0, 0};
+  const rlimit memory{most_memory, most_memory}, file{kMostFile, kMostFile}, core{0, 0};
   ::setrlimit(RLIMIT_DATA, &memory);
   ::setrlimit(RLIMIT_FSIZE, &file);
   ::setrlimit(RLIMIT_CORE, &core);
@@ -84,14 +84,18 @@ Result<Worker> Worker::start(const RivalFile& rival) {
   sandbox::Descriptor ours(ends[0]), theirs(ends[1]);
   const std::string python = rival.python().string(), file = rival.file.string();
   const std::string link = std::to_string(kLink), worker = program.string();
-  // -E -s: nothing of the user's own Python settings; -B: nothing is written beside the sources.
-  const char* const words[] = {python.c_str(), "-E", "-s", "-B", worker.c_str(), file.c_str(), link.c_str(), nullptr};
+  const std::string path = "PYTHONPATH=" + (rival.own ? rival.own->path : "");
+  // -s: nothing of the user's own packages, unless they are what is meant: then the path names them; -B: nothing is
+  // written beside the sources.
+  const char* const words[] = {python.c_str(), "-s", "-B", worker.c_str(), file.c_str(), link.c_str(), nullptr};
   const char* const environment[] = {
       "PATH=/usr/bin:/bin", "HOME=/nonexistent",      "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
-      "MKL_NUM_THREADS=1",  "OPENBLAS_NUM_THREADS=1", nullptr};
+      "MKL_NUM_THREADS=1",  "OPENBLAS_NUM_THREADS=1", path.c_str(),   nullptr};
+  const rlim_t half = static_cast<rlim_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  const rlim_t most_memory = std::min(kMostMemory, half);
   const pid_t pid = ::fork();
   if (pid < 0) return fail("the rival {} cannot be started: {}", rival.name, ::strerror(errno));
-  if (pid == 0) become(words, environment, theirs.get());
+  if (pid == 0) become(words, environment, theirs.get(), most_memory);
   Worker started;
   started.process_ = std::make_unique<Process>();
   started.process_->pid = pid;

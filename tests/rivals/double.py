@@ -1,5 +1,6 @@
 """A double of a framework: computes Relu and goes wrong in the way that its file's name says."""
 
+import importlib.metadata
 import os
 import sys
 import time
@@ -15,7 +16,8 @@ class TheRival(worker.Rival):
     settings = ["only"]
 
     def version(self):
-        return "1"
+        # It lives in the environment of that one.
+        return "0.1" if HOW == "other_version" else importlib.metadata.version("onnxruntime")
 
     def load(self, model, folder, setting, threads, inputs, outputs):
         self.calls = 0

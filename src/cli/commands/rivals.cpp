@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/describe.h"
 #include "rivals/check.h"
 #include "suites/catalog.h"
@@ -23,7 +24,7 @@ using rivals::Trial;
 constexpr char kSuite[] = "mobilekernelbench";
 
 Result<int> list(const Arguments& arguments, const std::string& suite, std::ostream& out) {
-  KW_TRY(const std::vector<RivalFile> all, rivals::all_rivals());
+  KW_TRY(const std::vector<RivalFile> all, rivals::all_rivals(setting("python")));
   KW_TRY(const suites::Suite tasks, suites::find_suite(suite));
   Json json = {{"suite", suite}, {"tasks", tasks.tasks.size()}, {"rivals", Json::array()}};
   if (!arguments.has("--json")) {
@@ -33,25 +34,41 @@ Result<int> list(const Arguments& arguments, const std::string& suite, std::ostr
   for (const RivalFile& rival : all) {
     const bool installed = rival.installed();
     const auto checked = installed ? rivals::kept_check(rival, suite) : std::nullopt;
+    auto overhead_ns = installed ? rivals::kept_overhead_ns(rival) : std::nullopt;
+    std::string problem;
+    if (installed && !overhead_ns) {
+      const auto measured = rivals::measure_overhead(rival);
+      if (measured.ok()) overhead_ns = *measured;
+      if (!measured.ok()) problem = measured.error().message;
+    }
     const int right = checked ? checked->count(Trial::State::right) : 0;
     if (arguments.has("--json")) {
       json["rivals"].push_back({{"name", rival.name},
                                 {"about", rival.about},
                                 {"version", rival.version()},
                                 {"installed", installed},
-                                {"overhead_ns", checked ? Json(checked->overhead_ns) : Json(nullptr)},
+                                {"own_python", rival.own ? Json(rival.own->program.string()) : Json(nullptr)},
+                                {"overhead_ns", overhead_ns ? Json(*overhead_ns) : Json(nullptr)},
+                                {"problem", problem.empty() ? Json(nullptr) : Json(problem)},
                                 {"checked", checked ? Json(checked->tasks.size()) : Json(nullptr)},
                                 {"right", checked ? Json(right) : Json(nullptr)}});
       continue;
     }
-    const std::string found = checked     ? fmt::format("{} of {}{}", right, tasks.tasks.size(),
-                                                    checked->tasks.size() < tasks.tasks.size()
-                                                            ? fmt::format(" ({} checked)", checked->tasks.size())
-                                                            : "")
-                              : installed ? fmt::format("not known yet: kw rivals check {}", rival.name)
-                                          : fmt::format("kw rivals install {}", rival.name);
-    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(), installed ? "yes" : "no",
-               checked ? time_text(checked->overhead_ns) : "-", found);
+    std::string found = fmt::format("not known yet: kw rivals check {}", rival.name);
+    if (!problem.empty()) {
+      found = problem.substr(0, problem.find('\n'));
+    } else if (checked) {
+      found = fmt::format("{} of {}", right, tasks.tasks.size());
+      if (checked->tasks.size() < tasks.tasks.size()) found += fmt::format(" ({} checked)", checked->tasks.size());
+    } else if (!installed) {
+      found = fmt::format("kw rivals install {}{}", rival.name,
+                          rival.only_asked.empty() ? "" : " (" + rival.only_asked + ")");
+    }
+    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(),
+               rival.own   ? "your own"
+               : installed ? "yes"
+                           : "no",
+               overhead_ns ? time_text(*overhead_ns) : "-", found);
   }
   if (arguments.has("--json")) out << json.dump() << "\n";
   return kYes;
@@ -59,22 +76,28 @@ Result<int> list(const Arguments& arguments, const std::string& suite, std::ostr
 
 Result<int> install(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("NAME")) return fail("say which: kw rivals install mnn");
-  KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+  KW_TRY(RivalFile rival, rivals::find_rival(arguments.text("NAME"), setting("python")));
   if (rival.installed() && !arguments.has("--fresh")) {
-    fmt::print(out, "{} {} is installed; --fresh installs it anew\n", rival.name, rival.version());
+    fmt::print(out, "{} {} is {}; --fresh installs {}\n", rival.name, rival.version(),
+               rival.own ? "in your own " + rival.own->program.string() : "installed",
+               rival.own ? "one beside it" : "it anew");
     return kYes;
   }
+  rival.own.reset();
   if (arguments.has("--fresh")) KW_CHECK(rivals::remove(rival));
-  fmt::print(out, "installing {} {} into an environment of its own\n", rival.name, rival.version());
+  fmt::print(out, "installing {} {} into an environment of its own{}\n", rival.name, rival.version(),
+             rival.only_asked.empty() ? "" : fmt::format("; it takes {}, and a while", rival.only_asked));
   out << std::flush;
   KW_CHECK(rivals::install(rival));
-  fmt::print(out, "{} is ready; kw rivals check {} tells which tasks it runs right\n", rival.name, rival.name);
+  KW_TRY(const double overhead_ns, rivals::measure_overhead(rival));
+  fmt::print(out, "{} is ready, a call of it costs {}; kw rivals check {} tells which tasks it runs right\n",
+             rival.name, time_text(overhead_ns), rival.name);
   return kYes;
 }
 
 Result<int> remove(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("NAME")) return fail("say which: kw rivals remove mnn");
-  KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+  KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME"), setting("python")));
   KW_CHECK(rivals::remove(rival));
   fmt::print(out, "{} is removed, with all that was kept for it\n", rival.name);
   return kYes;
@@ -83,11 +106,11 @@ Result<int> remove(const Arguments& arguments, std::ostream& out) {
 Result<int> check(const Arguments& arguments, const std::string& suite, std::ostream& out) {
   std::vector<RivalFile> wanted;
   if (arguments.has("NAME")) {
-    KW_TRY(RivalFile rival, rivals::find_rival(arguments.text("NAME")));
+    KW_TRY(RivalFile rival, rivals::find_rival(arguments.text("NAME"), setting("python")));
     if (!rival.installed()) return fail("{} is not installed: kw rivals install {}", rival.name, rival.name);
     wanted.push_back(std::move(rival));
   } else {
-    KW_TRY(wanted, rivals::all_rivals());
+    KW_TRY(wanted, rivals::all_rivals(setting("python")));
     std::erase_if(wanted, [](const RivalFile& rival) { return !rival.installed(); });
     if (wanted.empty()) return fail("no rival is installed; kw rivals lists them, kw rivals install mnn installs one");
   }
@@ -148,7 +171,9 @@ Command rivals() {
       .description =
           "A rival is a framework's native operator, run on the same inputs and the same core as a kernel. kw rivals "
           "lists them: which are installed, what a call costs beyond the operator, and how many tasks each runs "
-          "right. kw rivals install NAME makes a Python environment of its own for one, in the cache. kw rivals "
+          "right. kw rivals install NAME makes a Python environment of its own for one, in the cache; torch, which "
+          "takes several GB, is never installed otherwise, and used where your own Python has it (the setting "
+          "python). kw rivals "
           "check [NAME] runs every task of a suite, holds the outputs against our reference and keeps what it "
           "found: right, wrong or not supported, each with the reason. kw rivals remove NAME takes it away.",
       .options = {{.name = "ACTION", .help = "list, install, check or remove; none: list"},

@@ -1,0 +1,52 @@
+"""A framework alone: a plain loop over one call in memory of its own, as its users write it to see how fast it is.
+
+plain_loop.py RIVAL.py FOLDER_OF_THE_WORKER ABOUT.json
+
+ABOUT says model, folder, setting, and of each input and output its name, dtype and shape; an input also the file with its bytes.
+Then a line with a number on stdin is that many calls, and their median in nanoseconds is the answer on stdout.
+"""
+
+import gc
+import importlib.util
+import json
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, sys.argv[2])
+sys.path = [one for one in sys.path if os.path.abspath(one) != os.path.dirname(os.path.abspath(sys.argv[1]))]
+
+import numpy as np
+import worker
+
+
+def main():
+    # What frameworks print goes nowhere; the answers have a descriptor of their own.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    place = importlib.util.spec_from_file_location("rival", sys.argv[1])
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    with open(sys.argv[3]) as file:
+        about = json.load(file)
+    rival = module.TheRival()
+    names = [[one["name"] for one in about[which]] for which in ("inputs", "outputs")]
+    rival.load(about["model"], about["folder"], about["setting"], 1, *names)
+    inputs = [
+        np.fromfile(one["file"], worker.TYPES[one["dtype"]]).reshape(one["shape"]) for one in about["inputs"]
+    ]
+    outputs = [np.zeros(one["shape"], worker.TYPES[one["dtype"]]) for one in about["outputs"]]
+    call = rival.bind(inputs, outputs)
+    gc.disable()
+    for line in sys.stdin:
+        times = []
+        for _ in range(int(line)):
+            rival.feed(call)
+            begin = time.perf_counter_ns()
+            rival.run(call)
+            times.append(time.perf_counter_ns() - begin)
+        print(statistics.median(times), file=answers, flush=True)
+
+
+main()

@@ -1,0 +1,39 @@
+// A rival that was named and is not there: every verdict says so, and nobody can take it for one that was compared
+// with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "judge/guest.h"
+
+namespace kw::rivals {
+
+class Absent final : public judge::Guest {
+ public:
+  Absent(std::string name, std::string why) : name_(std::move(name)), why_(std::move(why)) {}
+
+  std::string name() const override { return name_; }
+  std::string version() const override { return "not installed"; }
+  judge::Outcome enter(const judge::Instance&, int) override { return refusal(); }
+  const std::vector<Tensor>& weights() const override { return no_weights_; }
+  double overhead_ns() const override { return 0; }
+  judge::Outcome arrange(const judge::Layout&, const judge::Instance&, const judge::Arena&, const judge::Arena&,
+                         judge::Clock::time_point) override {
+    return refusal();
+  }
+  judge::Outcome run(std::uint32_t, std::uint32_t, std::uint32_t, double*, judge::Clock::time_point) override {
+    return refusal();
+  }
+  std::vector<Shape> shapes(std::size_t) const override { return {}; }
+  void pin(int) const override {}
+
+ private:
+  judge::Outcome refusal() const { return judge::Trouble{.kind = judge::Trouble::Kind::refused, .text = why_}; }
+
+  std::string name_;
+  std::string why_;
+  std::vector<Tensor> no_weights_;
+};
+
+}  // namespace kw::rivals

@@ -1,0 +1,83 @@
+#include "rivals/own_python.h"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/process.h"
+
+namespace kw::rivals {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr auto kMostTime = 20s;
+
+// Imports nothing: that would take seconds. What it prints is one line of JSON.
+constexpr char kQuestion[] = R"(
+import importlib.metadata, importlib.util, json, os, sys
+module = sys.argv[1]
+found = all(importlib.util.find_spec(name) for name in (module, "numpy"))
+try:
+    version = importlib.metadata.version(module) if found else ""
+except importlib.metadata.PackageNotFoundError:
+    version = "of unknown version"
+print(json.dumps({"program": sys.executable, "version": version, "path": [one for one in sys.path if os.path.isdir(one)]}))
+)";
+
+std::int64_t changed_at(const fs::path& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return 0;
+  return std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec;
+}
+
+// The folders with the time of their last change, and the program itself.
+Json state_of(const Json& answer) {
+  Json state = Json::object();
+  state[answer.at("program").get<std::string>()] = changed_at(answer.at("program").get<std::string>());
+  for (const std::string folder : answer.at("path")) state[folder] = changed_at(folder);
+  return state;
+}
+
+Json ask(const std::string& module, const std::string& python, const fs::path& file) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  const fs::path log = file.string() + ".log";
+  // Not the working folder, where a file may have the name of a module: a program of -c looks there first.
+  const auto code = run_program({python, "-c", kQuestion, module}, log, false, kMostTime);
+  const auto text = read_file(log, 1 << 20);
+  fs::remove(log, error);
+  if (!code.ok() || *code != 0 || !text.ok()) return nullptr;
+  return Json::parse(*text, nullptr, false);
+}
+
+}  // namespace
+
+std::optional<OwnPython> find_own(const std::string& module, const std::string& python) {
+  const std::string named = python.empty() ? "python3" : python;
+  const fs::path file =
+      cache_folder() / "rivals" / fmt::format("own-{}-{:08x}.json", module, hash_of(named) & 0xffffffff);
+  try {
+    const auto text = read_file(file, 1 << 20);
+    Json kept = text.ok() ? Json::parse(*text, nullptr, false) : Json();
+    if (!kept.is_object() || kept.at("state") != state_of(kept.at("answer"))) {
+      const Json answer = ask(module, named, file);
+      if (!answer.is_object()) return std::nullopt;
+      kept = {{"answer", answer}, {"state", state_of(answer)}};
+      [[maybe_unused]] const Status written = write_file(file, kept.dump());
+    }
+    const Json& answer = kept.at("answer");
+    if (answer.at("version").get<std::string>().empty()) return std::nullopt;
+    OwnPython own{.program = answer.at("program").get<std::string>(), .version = answer.at("version")};
+    for (const std::string folder : answer.at("path")) own.path += (own.path.empty() ? "" : ":") + folder;
+    return own;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace kw::rivals
