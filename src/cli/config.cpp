@@ -80,6 +80,9 @@ Result<std::string> value_of(const Setting& setting, const toml::node& node, con
     case Kind::yes_or_no:
       if (const auto is = node.value_exact<bool>()) return std::string(*is ? "yes" : "no");
       return fail("{} is true or false", setting.name);
+    case Kind::tables:
+      if (node.is_table()) return std::string();
+      return fail("{} stands in tables: [{}.NAME]", setting.name, setting.name);
   }
   return std::string();
 }
@@ -137,6 +140,7 @@ const std::vector<Setting>& all_settings() {
       {"threads", Kind::number, "how many threads a kernel may use"},
       {"budget", Kind::number, "seconds that the timing of one kernel may take"},
       {"author", Kind::text, "who writes the kernels of a batch"},
+      {"model", Kind::tables, "language models: a table [model.NAME] each, see kw ask --help"},
   };
   return settings;
 }
@@ -172,6 +176,20 @@ std::string setting(const std::string& name) {
 std::string setting(const Arguments& arguments, const std::string& name) {
   if (arguments.has("--" + name)) return arguments.text("--" + name);
   return find_setting(name) == nullptr ? std::string() : setting(name);
+}
+
+fs::path config_with(const std::string& kind, const std::string& name) {
+  const std::vector<fs::path> all = files();
+  for (auto file = all.rbegin(); file != all.rend(); ++file) {
+    const auto text = read_file(*file, kMostBytes);
+    if (!text.ok()) continue;
+    try {
+      if (toml::parse(*text)[kind][name].is_table()) return *file;
+    } catch (const toml::parse_error&) {
+      // That was said when the program began.
+    }
+  }
+  return {};
 }
 
 std::string settings_text() {

@@ -5,6 +5,7 @@
 // needs a setting asks for it by name; a new one is a row in the table of config.cpp.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace kw::cli {
 
 struct Setting {
-  enum class Kind { text, path, number, yes_or_no };
+  enum class Kind { text, path, number, yes_or_no, tables };
   std::string name;
   Kind kind = Kind::text;
   std::string about;
@@ -32,6 +33,10 @@ Status check_config();
 std::string setting(const std::string& name);
 // The same, with what the flag --NAME says before all; of a flag that is no setting, that alone.
 std::string setting(const Arguments& arguments, const std::string& name);
+
+// The file in which the table [KIND.NAME] stands, the nearest where there are several; empty: in none. What is in such
+// a table is its reader's business.
+std::filesystem::path config_with(const std::string& kind, const std::string& name);
 
 // For --help: every setting in a line.
 std::string settings_text();

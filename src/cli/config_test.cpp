@@ -79,12 +79,21 @@ TEST_F(Config, ComplainsWithPlaceAndNearestName) {
   EXPECT_EQ(complaint(), (project_ / "kw.toml").string() +
                              ":2:1: no setting is called 'rivals'; nearest: rival; kw --help lists them");
   for (const char* text : {"rival = 3", "threads = \"two\"", "install = \"no\"", "store = []", "store = \"\"",
-                           "rival = ", "[rival]\nx = 1", "\xff = 1"}) {
+                           "rival = ", "model = 1", "[rival]\nx = 1", "\xff = 1"}) {
     write(project_ / "kw.toml", text);
     EXPECT_TRUE(complaint().starts_with((project_ / "kw.toml").string() + ":1:")) << text << ": " << complaint();
   }
   const ScratchVariable said("KW_INSTALL", "perhaps");
   EXPECT_EQ(complaint(), "KW_INSTALL=perhaps: say yes or no");
+}
+
+TEST_F(Config, KnowsWhereATableStands) {
+  write(own_, "[model.far]\nurl = \"a\"\n[model.both]\n");
+  write(project_ / "kw.toml", "rival = \"none\"\n[model.both]\nanything = [1]\n");
+  EXPECT_EQ(complaint(), "");
+  EXPECT_EQ(config_with("model", "far"), own_);
+  EXPECT_EQ(config_with("model", "both"), project_ / "kw.toml");
+  EXPECT_EQ(config_with("model", "neither"), "");
 }
 
 TEST_F(Config, ABrokenOneStopsACommandAndNotTheHelp) {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cli/config.h"
+
 namespace kw::cli {
 namespace {
 
@@ -37,7 +39,7 @@ Result<models::Client> client_of(const Arguments& arguments) {
     if (const char* usual = std::getenv("KW_MODEL")) name = usual;
   }
   if (name.empty()) return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
-  KW_TRY(models::Endpoint endpoint, models::endpoint_named(name));
+  KW_TRY(models::Endpoint endpoint, models::endpoint_named(name, config_with("model", name)));
   if (arguments.has("--no-stream")) endpoint.stream = false;
   models::ClientOptions options;
   KW_TRY(const auto tokens, amount(arguments, "--model-tokens"));
