@@ -68,7 +68,9 @@ class PlainLoop final : public judge::Guest {
     std::unique_ptr<PlainLoop> loop(new PlainLoop(std::move(framework)));
     KW_CHECK(loop->spawn(rival, instance));
     // The first call is the one that allocates.
-    for (int i = 0; i < 3; ++i) KW_TRY(loop->time_ns_, loop->ask(3));
+    for (int i = 0; i < 3; ++i) {
+      KW_TRY(loop->time_ns_, loop->ask(3));
+    }
     return loop;
   }
   PlainLoop(const PlainLoop&) = delete;

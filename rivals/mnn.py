@@ -91,6 +91,7 @@ def as_fed(array):
 
 class TheRival(worker.Rival):
     settings = ["session", "session, no Winograd", "module"]
+    copies = True
 
     def version(self):
         return MNN.version()
