@@ -16,13 +16,11 @@ sys.path.insert(0, folder)
 import onnx_reader  # noqa: E402
 
 # Weights, constants of several types, attributes of every kind, several outputs.
-TASKS = ["Conv", "Gemm", "TopK", "Einsum_diagonal", "LSTM", "Pad", "Slice", "Clip", "Cast", "LayerNorm", "Where"]
-compared = 0
+TASKS = ["Conv", "Gemm", "TopK", "Einsum_diagonal", "LSTM", "Pad_constant", "Slice", "Clip", "Cast", "LayerNorm", "Where"]
 with tempfile.TemporaryDirectory() as scratch:
     for task in TASKS:
         file = f"{scratch}/{task}.onnx"
-        if subprocess.run([kw, "show", task, "--onnx", file], stdout=subprocess.DEVNULL, check=False).returncode != 0:
-            continue
+        subprocess.run([kw, "show", task, "--onnx", file], stdout=subprocess.DEVNULL, check=True)
         model = onnx.load(file)
         nodes, constants = onnx_reader.read(file)
         assert len(nodes) == len(model.graph.node), task
@@ -39,6 +37,4 @@ with tempfile.TemporaryDirectory() as scratch:
             expected = numpy_helper.to_array(one)
             assert constants[one.name].dtype == expected.dtype, (task, one.name)
             assert np.array_equal(constants[one.name], expected), (task, one.name)
-        compared += 1
-assert compared >= 8, f"only {compared} models could be had"
-print(f"{compared} models are read alike")
+print(f"{len(TASKS)} models are read alike")

@@ -1,4 +1,5 @@
 // kw eval as its users meet it: good kernels, bad ones, and input that is no kernel at all.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -328,6 +329,48 @@ TEST_F(SlowEval, LeavesNothingBehindWhenItIsKilled) {
     ::usleep(50'000);
   }
   FAIL() << "processes of the killed judge are still there";
+}
+
+// Whoever kills a candidate's process from outside does it no wrong: it is judged again.
+TEST_F(SlowEval, JudgesAgainWhatSomebodyElseKilled) {
+  const std::string slow = file("slow.cpp", R"(#include <kernelwright.h>
+KW_KERNEL(call) {
+  for (volatile int i = 0; i < 5000000;) i = i + 1;
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
+}
+)");
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kw";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open("/dev/null", O_WRONLY), 1);
+    ::execl(program.c_str(), "kw", "eval", "Relu", slow.c_str(), "--untimed", "--no-store", nullptr);
+    ::_exit(99);
+  }
+  const auto is_of_the_child = [&](int pid) {
+    for (int depth = 0; pid > 1 && depth < 8; ++depth) {
+      if (pid == child) return depth >= 2;  // what its warden started
+      std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+      std::string text;
+      std::getline(stat, text);
+      const std::size_t end = text.rfind(')');
+      pid = end == std::string::npos ? 0 : std::atoi(text.c_str() + std::min(end + 4, text.size()));
+    }
+    return false;
+  };
+  bool killed = false;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    ::usleep(20'000);
+    for (int pid : wardens()) {
+      if (killed || !is_of_the_child(pid)) continue;
+      killed = ::kill(pid, SIGKILL) == 0;
+    }
+  }
+  EXPECT_TRUE(killed);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kYes);
 }
 
 }  // namespace
