@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <sstream>
 
 #include "cli/config.h"
@@ -27,6 +28,10 @@ Status install_telling(const RivalFile& rival, bool again) {
   if (!rival.only_asked.empty()) {
     return fail("it is not installed, and takes {}: kw rivals install {}", rival.only_asked, rival.name);
   }
+  // A run chooses its rivals once to plan and once to work.
+  static std::map<std::string, std::string> tried_here;  // by the environment
+  const auto tried = tried_here.find(rival.environment().string());
+  if (tried != tried_here.end()) return fail("{}", tried->second);
   if (const auto failed = rivals::failed_lately(rival); failed && !again) {
     fmt::print(stderr, "kw: without {}: {}, a while ago; kw rivals install {} tries again\n", rival.name, *failed,
                rival.name);
@@ -36,8 +41,10 @@ Status install_telling(const RivalFile& rival, bool again) {
              rival.version());
   const Status installed = rivals::install(rival);
   if (!installed.ok()) {
-    fmt::print(stderr, "kw: {}; going on without it\n", first_line(installed.error().message));
-    return fail("{}", first_line(installed.error().message));
+    const std::string why = first_line(installed.error().message);
+    fmt::print(stderr, "kw: {}; going on without it\n", why);
+    tried_here[rival.environment().string()] = why;
+    return fail("{}", why);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "cli/guests.h"
 #include "cli/interruption.h"
 #include "cli/recorded_run.h"
+#include "cli/store_folder.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
 #include "search/engine.h"
@@ -226,7 +227,7 @@ class SearchWorker {
   }
 
   std::string how_to_resume() const {
-    const bool usual = store_.folder() == ".kw" || std::getenv("KW_STORE") != nullptr;
+    const bool usual = store_.folder() == store_folder({});
     return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
   }
 
