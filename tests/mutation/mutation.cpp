@@ -125,7 +125,7 @@ Result<Counts> try_task(judge::Judge& judge, const Task& task, std::size_t each,
       auto inspected = judge.inspect(one);
       bool wrong = false;
       if (inspected.ok() && inspected->verdict.accepted()) {
-        const auto more = is_wrong_somewhere(judge, task, inspected->built);
+        const auto more = is_wrong_somewhere(judge, task, *inspected->built);
         wrong = more.ok() && *more;
       }
       const std::lock_guard guard(lock);
