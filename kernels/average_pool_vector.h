@@ -1,0 +1,34 @@
+// The mean under each window: rows of images summed in vectors, then across; a window that is the channel as a row.
+//
+// serves: AveragePool
+// types: float32
+#include "parts/pooling.h"
+#include "plain/AveragePool.h"
+
+inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y) {
+  if (x.rank() != 4 || x.count() == 0) return ::AveragePool(node, x, y);
+  const PoolWindow window = pool_window(node, x.shape().dims + 2);
+  const PoolAxis &down = window.down, &across = window.across;
+  y.allocate({x.shape(0), x.shape(1), down.output, across.output});
+  const int64_t channels = x.shape(0) * x.shape(1), x_size = down.input * across.input;
+  if (window_is_channel(node, x.shape())) {
+    for (int64_t c = 0; c < channels; ++c)
+      y[c] = fold_row<SumOfElements>(x.data() + c * x_size, x_size) / float(x_size);
+    return;
+  }
+  // How many elements a window averages is a product: those on the input, or on what the input is with its padding.
+  const bool with_padding = node.integer("count_include_pad") != 0;
+  const auto counted = [&](const PoolAxis& axis, int64_t o) {
+    return with_padding ? axis.end_tap(o, axis.input + axis.pad_end) : axis.end_tap(o, axis.input) - axis.first_tap(o);
+  };
+  float* widths = node.scratch<float>(across.output);
+  for (int64_t ow = 0; ow < across.output; ++ow) widths[ow] = float(counted(across, ow));
+  float* margin = pool_margin<SumOfElements>(node, across);
+  for (int64_t c = 0; c < channels; ++c) {
+    pool_image<SumOfElements>(x.data() + c * x_size, window, margin, y.data() + c * down.output * across.output,
+                              [&](int64_t oh, float* row) {
+                                const float height = float(counted(down, oh));
+                                for (int64_t ow = 0; ow < across.output; ++ow) row[ow] /= height * widths[ow];
+                              });
+  }
+}
