@@ -23,14 +23,22 @@ inline Floats both_halves(Doubles first, Doubles second) {
   return load(lanes);
 }
 
-// log2(1 + f).
+// log2(1 + f). The terms are gathered in pairs and fours, which do not wait for one another.
 inline Doubles log2_of_sum(Doubles f) {
-  constexpr double kTail[] = {-0x1.189da7730c63bp-3, 0x1.2c29226f595b8p-3, -0x1.28353e0f3ddfbp-3, 0x1.44f0a87e4f346p-3,
-                              -0x1.70f8c31563be0p-3, 0x1.a64016d9b8fb8p-3, -0x1.ec75bf7753c7ap-3, 0x1.277653c6f1ee1p-2,
-                              -0x1.715469dbd6303p-2, 0x1.ec709eb4c1b11p-2, -0x1.7154765a9022ap-1, 0x1.71547652a1ebap+0};
-  Doubles sum = Doubles{} + 0x1.1662cfdefece3p-4;
-  for (double factor : kTail) sum = sum * f + factor;
-  return sum * f;
+  const Doubles square = f * f;
+  const Doubles fourth = square * square;
+  const auto pair = [&](double even, double odd) { return odd * f + even; };
+  const Doubles a = pair(0x1.71547652a1ebap+0, -0x1.7154765a9022ap-1);
+  const Doubles b = pair(0x1.ec709eb4c1b11p-2, -0x1.715469dbd6303p-2);
+  const Doubles c = pair(0x1.277653c6f1ee1p-2, -0x1.ec75bf7753c7ap-3);
+  const Doubles d = pair(0x1.a64016d9b8fb8p-3, -0x1.70f8c31563be0p-3);
+  const Doubles e = pair(0x1.44f0a87e4f346p-3, -0x1.28353e0f3ddfbp-3);
+  const Doubles g = pair(0x1.2c29226f595b8p-3, -0x1.189da7730c63bp-3);
+  const Doubles first = b * square + a;
+  const Doubles second = d * square + c;
+  const Doubles third = g * square + e;
+  const Doubles last = 0x1.1662cfdefece3p-4 * fourth + third;
+  return ((last * fourth + second) * fourth + first) * f;
 }
 
 // The whole number nearest to y * log2(x), and the rest.
