@@ -6,6 +6,8 @@
 // output o, tap k of an axis reads padded position o * stride + k * dilation: position o + k * dilation / stride of
 // phase k * dilation % stride.
 
+KW_TUNE(CONV_COLUMNS, 64, 32, 64, 128, 256);  // of the output at a time
+
 namespace convolution {
 
 struct Axis {
@@ -141,41 +143,103 @@ inline void pack_weights(const float* w, int64_t features, int64_t depth, float*
   });
 }
 
-// All outputs of one group of one image: `features` rows of weights over `channels` channels. `packed`: the weights
-// come from pack_weights.
-inline void run(const kw::Node& node, Axes axes, const float* x, int64_t channels, const float* weights, bool packed,
-                int64_t features, float* y, const product::Finish& finish, float* copies, int32_t* offsets, bool copy,
-                int64_t block) {
-  (void)node;
-  const int64_t depth = channels * axes.taps(), y_size = axes.outputs();
-  const int64_t rows_at_once = block;
+// The weights of a group of features, and what is added to each.
+struct Features {
+  int64_t count, depth;
+  const float* weights;
+  bool packed;  // by pack_weights
+  product::Finish finish;
+};
+
+// One row of the output of all features, a part of its columns after the other: what they read stays in the cache.
+inline void run_row(const Features& features, product::Gathered from, float* to, int64_t to_feature, int64_t columns) {
+  for (int64_t j = 0; j < columns;) {
+    const int64_t width = columns - j < CONV_COLUMNS + product::kPanel ? columns - j : CONV_COLUMNS;
+    product::each_rows(features.count, [&](int64_t i, int64_t rows) {
+      const float* weights = features.weights + i * features.depth;
+      const product::Left left =
+          features.packed ? product::Left{weights, 1, rows} : product::Left{weights, features.depth, 1};
+      const product::Finish finish = features.finish.at(i, 0);
+      product::multiply_rows(rows, features.depth, left, from.at(j),
+                             {to + i * to_feature + j, to_feature, width, false, &finish});
+    });
+    j += width;
+  }
+}
+
+// All outputs of one image, some rows of the middle axis at a time. Offsets are those of an image with so many rows.
+inline void run(const Axes& axes, const float* x, int64_t channels, const Features& features, float* y, float* copies,
+                const int32_t* offsets, int64_t rows_at_once) {
+  const int64_t y_size = axes.outputs();
   Axes part = axes;
-  part[1].output = rows_at_once;
   part[1].length = rows_at_once + part[1].place(part[1].kernel - 1);
-  const Axis &d = part[0], &h = part[1], &w = part[2];
-  const int64_t height = copy ? h.length : h.input, width = copy ? w.length : w.input;
+  const bool copied = copies != nullptr;
+  const int64_t height = copied ? part[1].length : axes[1].input, width = copied ? axes[2].length : axes[2].input;
   for (int64_t first = 0; first < axes[1].output; first += rows_at_once) {
     const int64_t rows = std::min(rows_at_once, axes[1].output - first);
-    const float* from = x + first * width;
-    if (copy) {
-      Axes here = part;
-      here[1].pad -= first * h.stride;
-      for (int64_t c = 0; c < channels; ++c)
-        copy_channel(here, x + c * axes.inputs(), rows, copies + c * part.copied());
-      from = copies;
+    for (int64_t c = 0; copied && c < channels; ++c) {
+      copy_channel(part, x + c * axes.inputs(), rows, copies + c * part.copied());
     }
-    product::each_rows(features, [&](int64_t i, int64_t count) {
-      const product::Left left =
-          packed ? product::Left{weights + i * depth, 1, count} : product::Left{weights + i * depth, depth, 1};
-      const product::Finish here = finish.at(i, 0);
-      for (int64_t od = 0; od < d.output; ++od) {
-        for (int64_t oh = 0; oh < rows; ++oh) {
-          float* to = y + i * y_size + (od * axes[1].output + first + oh) * w.output;
-          product::multiply_rows(count, depth, left, product::Gathered{from + (od * height + oh) * width, offsets},
-                                 {to, y_size, w.output, false, &here});
+    part[1].pad -= rows_at_once * part[1].stride;
+    const float* from = copied ? copies : x + first * width;
+    for (int64_t od = 0; od < axes[0].output; ++od) {
+      for (int64_t oh = 0; oh < rows; ++oh) {
+        run_row(features, {from + (od * height + oh) * width, offsets},
+                y + (od * axes[1].output + first + oh) * axes[2].output, y_size, axes[2].output);
+      }
+    }
+  }
+}
+
+// Of up to four rows the sums of products with a vector.
+template <int kRows>
+inline void dots(const float* rows, int64_t row, const float* vector, int64_t count, float* sums) {
+  product::Floats parts[kRows][2] = {};
+  int64_t k = 0;
+  for (; k + 2 * product::kLanes <= count; k += 2 * product::kLanes) {
+    KW_UNROLL for (int v = 0; v < 2; ++v) {
+      const product::Floats right = simd::load(vector + k + v * product::kLanes);
+      KW_UNROLL for (int r = 0; r < kRows; ++r) {
+        parts[r][v] = simd::fma(simd::load(rows + r * row + k + v * product::kLanes), right, parts[r][v]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    sums[r] = simd::sum(parts[r][0] + parts[r][1]);
+    for (int64_t i = k; i < count; ++i) sums[r] += rows[r * row + i] * vector[i];
+  }
+}
+
+// A few outputs of many taps: the sums run along the weights.
+inline void run_by_dots(const Axes& axes, const float* x, int64_t channels, const float* weights,
+                        const Features& features, float* y, float* window) {
+  const auto& [d, h, w] = axes.axis;
+  const int64_t depth = features.depth, y_size = axes.outputs();
+  for (int64_t o = 0; o < y_size; ++o) {
+    const int64_t od = o / (h.output * w.output), oh = o / w.output % h.output, ow = o % w.output;
+    float* to = window;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t kd = 0; kd < d.kernel; ++kd) {
+        for (int64_t kh = 0; kh < h.kernel; ++kh, to += w.kernel) {
+          const int64_t z = od * d.stride + kd * d.dilation - d.pad, line = oh * h.stride + kh * h.dilation - h.pad;
+          const bool inside = z >= 0 && z < d.input && line >= 0 && line < h.input;
+          copy_row(inside ? x + (c * d.input + z) * h.input * w.input + line * w.input : x, inside ? w.input : 0,
+                   ow * w.stride - w.pad, w.dilation, w.kernel, to);
         }
       }
-    });
+    }
+    for (int64_t i = 0; i < features.count;) {
+      float sums[4];
+      const int64_t rows = features.count - i >= 4 ? 4 : 1;
+      if (rows == 4) {
+        dots<4>(weights + i * depth, depth, window, depth, sums);
+      } else {
+        dots<1>(weights + i * depth, depth, window, depth, sums);
+      }
+      for (int64_t r = 0; r < rows; ++r, ++i) {
+        y[i * y_size + o] = features.finish.added == nullptr ? sums[r] : sums[r] + features.finish.added[i];
+      }
+    }
   }
 }
 
