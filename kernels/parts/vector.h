@@ -9,6 +9,7 @@
 KW_TUNE(LANES, 0, 0, 4, 8, 16);  // of float; 0: what the processor has
 
 #pragma GCC diagnostic ignored "-Wunused-function"  // a kernel takes from the parts what it needs
+#pragma GCC diagnostic ignored "-Wunused-variable"  // and KW_COMPILER declares one
 #pragma GCC diagnostic ignored "-Wpsabi"            // and passes no vectors outside
 
 // Before a loop of few and constant turns: without it, arrays of vectors would leave the registers.
