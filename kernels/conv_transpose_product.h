@@ -4,8 +4,8 @@
 //
 // serves: ConvTranspose
 // types: float32
-// when: rank0 == 4 && size1 >= 64 * 64
-// order: 30
+// when: rank0 == 4 && size1 > 2 * size0
+// order: 10
 #include "parts/transposed_convolution.h"
 
 KW_COMPILER("clang++", "g++");
