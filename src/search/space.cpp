@@ -15,6 +15,14 @@ constexpr int kTries = 200;
 
 bool is_ordered(const Dimension& dimension) { return dimension.name != kCompiler && dimension.name != kFlags; }
 
+// The compiler that builds a source unless another one is set.
+std::string named_first(const Tunables& tunables) {
+  Tunables free = tunables;
+  free.requirements.clear();
+  const auto choice = choose(free, {});
+  return choice.ok() ? choice->compiler : tunables.compilers.front();
+}
+
 Dimension dimension_of(const Tunable& tunable) {
   Dimension dimension{tunable.name, {std::to_string(tunable.fallback)}};
   for (std::int64_t value : tunable.values) {
@@ -51,6 +59,7 @@ Result<Space> Space::of(std::vector<Kernel> kernels, const std::vector<std::stri
     for (const std::string& one : kernel.tunables.compilers.empty() ? compilers : kernel.tunables.compilers) {
       if (std::ranges::find(compilers, one) != compilers.end()) builders.push_back(one);
     }
+    if (builders.empty()) builders = compilers;
     if (!builders.empty()) dimensions.push_back({kCompiler, builders});
     dimensions.push_back({kFlags, kernel.tunables.flags.empty() ? kUsualFlags : kernel.tunables.flags});
     space.dimensions_.push_back(std::move(dimensions));
@@ -87,7 +96,11 @@ Settings Space::settings(const Point& point) const {
   Settings settings;
   const std::vector<Dimension>& dimensions = dimensions_[point.kernel];
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
-    if (point.picks[i] > 0) settings[dimensions[i].name] = dimensions[i].values[point.picks[i]];
+    const std::string& value = dimensions[i].values[point.picks[i]];
+    // The compiler that the source names first may not be here, and then the first one of the dimension is another.
+    const bool is_default =
+        dimensions[i].name == kCompiler ? value == named_first(kernels_[point.kernel].tunables) : point.picks[i] == 0;
+    if (!is_default) settings[dimensions[i].name] = value;
   }
   return settings;
 }

@@ -131,6 +131,13 @@ TEST(Space, BeginsBesideDefaultsThatAreForbidden) {
   EXPECT_TRUE(space.allows(space.first(0)));
 }
 
+TEST(Space, NamesACompilerThatIsHereWhereTheSourcesOwnIsNot) {
+  const Space space = *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, {"g++"});
+  EXPECT_EQ(space.settings(space.first(0)).at("compiler"), "g++");
+  const Space both = *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, {"g++", "clang++"});
+  EXPECT_TRUE(both.settings(both.first(0)).empty());
+}
+
 TEST(Forest, LearnsAndKnowsWhatItDoesNotKnow) {
   std::vector<Example> examples;
   Random random(1);
