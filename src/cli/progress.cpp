@@ -234,7 +234,8 @@ void Progress::start(std::int64_t id, const std::string& task, const std::string
   State& state = *state_;
   const std::lock_guard guard(state.lock);
   state.forget(id);
-  state.running.push_back({id, fmt::format("{} {}: {}", task, candidate, doing), Clock::now()});
+  const std::string what = candidate.empty() ? task : task + " " + candidate;
+  state.running.push_back({id, what + ": " + doing, Clock::now()});
   state.dirty = true;
   state.say("started", {{"id", id}, {"task", task}, {"candidate", candidate}, {"doing", doing}});
 }
@@ -266,6 +267,14 @@ void Progress::drop(std::int64_t id) {
   state_->dirty = true;
 }
 
+void Progress::best(const std::string& task, const std::string& candidate, double speedup, const std::string& rival) {
+  State& state = *state_;
+  const std::lock_guard guard(state.lock);
+  if (!state.tally.count_passing(task, speedup, rival)) return;
+  state.dirty = true;
+  state.say("best", {{"task", task}, {"candidate", candidate}, {"speedup", speedup}, {"rival", rival}});
+}
+
 void Progress::advance(std::int64_t count) {
   State& state = *state_;
   const std::lock_guard guard(state.lock);
@@ -287,6 +296,11 @@ void Progress::print(std::ostream& out, const std::string& line) {
   // Into a file or a pipe it goes without a trace on the screen.
   if (::isatty(1) == 1) state_->erase();
   out << line << std::flush;
+}
+
+void Progress::note(const std::string& line) {
+  const std::lock_guard guard(state_->lock);
+  if (state_->where.manner != Manner::quiet) state_->message(line + "\n");
 }
 
 void Progress::end(const std::string& how) {

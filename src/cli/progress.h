@@ -59,11 +59,15 @@ class Progress {
   void finish(std::int64_t id, const std::string& task, const std::string& candidate, const Verdict& verdict);
   // Nothing came of it.
   void drop(std::int64_t id);
+  // A search's best so far, by its own measure; `rival` is what that is against.
+  void best(const std::string& task, const std::string& candidate, double speedup, const std::string& rival);
   // The bar moves: so many more of plan.total are done.
   void advance(std::int64_t count = 1);
   void error(const std::string& kind, const std::string& text);
-  // A line of the answer, or a message, that does not run into the block.
+  // A line of the answer that does not run into the block.
   void print(std::ostream& out, const std::string& line);
+  // A line of progress that stays, above the block; none where it is quiet.
+  void note(const std::string& line);
   // The block goes and a summary stays. Once.
   void end(const std::string& state);
 

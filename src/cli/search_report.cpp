@@ -2,7 +2,7 @@
 
 #include <fmt/ostream.h>
 
-#include <iostream>
+#include <ostream>
 
 #include "cli/search_run.h"
 #include "report/figures.h"
@@ -50,11 +50,10 @@ Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, 
     if (progress.is_quiet() || json) return;
     std::string beside;
     for (const Speedup& one : task.verdict.speedups) beside += fmt::format("  {} {:.2f}x", one.rival, one.median);
-    progress.print(std::cerr,
-                   fmt::format("{:<40} {:<10} {:<28} {:>3} tried{}\n", task.task,
-                               task.verdict.accepted() ? workbench::time_text(task.verdict.time_ns.value_or(0))
-                                                       : std::string(name_of(task.verdict.stage)),
-                               task.technique, task.tried, beside));
+    progress.note(fmt::format("{:<40} {:<10} {:<28} {:>3} tried{}", task.task,
+                              task.verdict.accepted() ? workbench::time_text(task.verdict.time_ns.value_or(0))
+                                                      : std::string(name_of(task.verdict.stage)),
+                              task.technique, task.tried, beside));
   };
   KW_CHECK(work_on_search(store, run, progress, ended));
   KW_TRY(const report::RunFigures figures, report::figures_of(store, run));

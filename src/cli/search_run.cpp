@@ -164,6 +164,7 @@ class SearchWorker {
       observed.push_back({trial.point, trial.time});
       KW_CHECK(record(task, space, trial.point, trial.asked, trial.verdict, trial.spent_s, "search"));
       progress_.finish(kTried, task.name, space.text(trial.point), trial.verdict);
+      if (trial.time) progress_.best(task.name, space.text(trial.point), 1 / *trial.time, "the first");
       return {};
     };
     plan.known = [&](const search::Point& point) -> std::optional<search::Observation> {

@@ -62,12 +62,20 @@ std::string errors_text(const Tally& tally) {
   return text;
 }
 
-// The geometric mean of the tasks' best ones.
+std::string glanced_text(const Tally& tally) {
+  return tally.glanced > 0 ? fmt::format(", {} right at a glance", tally.glanced) : "";
+}
+
+// The geometric mean of the best accepted ones of each task; empty where only one task has one.
 std::string mean_text(const Tally& tally) {
   double sum_of_logs = 0;
-  for (const auto& [task, best] : tally.best) sum_of_logs += std::log(best.speedup);
-  return fmt::format("{:.2f} x in the mean of {} tasks", std::exp(sum_of_logs / static_cast<double>(tally.best.size())),
-                     tally.best.size());
+  int tasks = 0;
+  for (const auto& [task, best] : tally.best) {
+    if (best.is_passing) continue;
+    sum_of_logs += std::log(best.speedup);
+    ++tasks;
+  }
+  return tasks < 2 ? "" : fmt::format("{:.2f} x in the mean of {} tasks", std::exp(sum_of_logs / tasks), tasks);
 }
 
 std::string newest_text(const Tally& tally) {
@@ -77,12 +85,14 @@ std::string newest_text(const Tally& tally) {
 }
 
 std::string best_text(const Tally& tally) {
-  return tally.best.size() < 2 ? newest_text(tally) : newest_text(tally) + "; " + mean_text(tally);
+  const std::string mean = mean_text(tally);
+  return mean.empty() ? newest_text(tally) : newest_text(tally) + "; " + mean;
 }
 
 std::string best_at_the_end(const Tally& tally) {
   if (tally.best.empty()) return "";
-  return "; best " + (tally.best.size() < 2 ? newest_text(tally) : mean_text(tally));
+  const std::string mean = mean_text(tally);
+  return "; best " + (mean.empty() ? newest_text(tally) : mean);
 }
 
 std::string running_text(const Tally& tally) {
@@ -109,7 +119,10 @@ std::string first_line(const Tally& tally, int width) {
 
 bool Tally::count(const std::string& task, const Verdict& verdict) {
   ++judged;
-  if (verdict.stage == VerdictStage::glance) return false;  // right so far, and not asked further
+  if (verdict.stage == VerdictStage::glance) {
+    ++glanced;
+    return false;
+  }
   if (!verdict.accepted()) {
     ++errors[std::string(name_of(verdict.stage))];
     return false;
@@ -118,8 +131,16 @@ bool Tally::count(const std::string& task, const Verdict& verdict) {
   if (verdict.speedups.empty()) return false;
   const Speedup& hardest = *std::ranges::min_element(verdict.speedups, {}, &Speedup::median);
   Best& so_far = best[task];
-  if (hardest.median <= so_far.speedup) return false;
+  if (hardest.median <= so_far.speedup && !so_far.is_passing) return false;
   so_far = {hardest.median, hardest.rival};
+  newest_best = task;
+  return true;
+}
+
+bool Tally::count_passing(const std::string& task, double speedup, const std::string& rival) {
+  Best& so_far = best[task];
+  if (speedup <= so_far.speedup) return false;
+  so_far = {speedup, rival, true};
   newest_best = task;
   return true;
 }
@@ -158,7 +179,7 @@ std::string plain_line(const Tally& tally) {
   if (tally.plan.total == 0) text = count_text(tally);
   if (const auto rate = tally.rate()) text += ", " + rate_text(*rate);
   if (const auto left_s = tally.left_s()) text += ", " + duration_text(*left_s) + " left";
-  text += fmt::format("; {} accepted", tally.accepted);
+  text += fmt::format("; {} accepted", tally.accepted) + glanced_text(tally);
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
 }
@@ -170,7 +191,7 @@ std::string summary(const Tally& tally, const std::string& state) {
                                : count_text(tally);
   text += fmt::format(" in {}", duration_text(tally.elapsed_s));
   if (tally.plan.done > 0) text += fmt::format(" ({} of them before)", tally.plan.done);
-  text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged);
+  text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
 }

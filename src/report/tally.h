@@ -27,6 +27,7 @@ struct Tally {
   std::int64_t done = 0;                       // of plan.total, those before now among them
   std::int64_t judged = 0;                     // candidates
   std::int64_t accepted = 0;                   // of them
+  std::int64_t glanced = 0;                    // of them: right at a glance, and not judged further
   std::map<std::string, std::int64_t> errors;  // by kind: the stage that stopped a candidate, or what went wrong
   struct Running {
     std::string what;
@@ -36,12 +37,15 @@ struct Tally {
   struct Best {
     double speedup = 0;  // against the hardest of its rivals
     std::string rival;
+    bool is_passing = false;  // a search's own measure, which the first accepted verdict takes the place of
   };
   std::map<std::string, Best> best;  // by task
   std::string newest_best;           // the task whose best changed last
 
   // Counts a verdict; true where its speed-up is the best of its task so far.
   bool count(const std::string& task, const Verdict& verdict);
+  // What a search knows of its best before it is judged; true where it is the best so far.
+  bool count_passing(const std::string& task, double speedup, const std::string& rival);
 
   std::optional<double> rate() const;    // units a second, of now
   std::optional<double> left_s() const;  // until all is done

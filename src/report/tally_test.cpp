@@ -38,6 +38,18 @@ TEST(Tally, TheBestIsAgainstTheHardestRival) {
   EXPECT_EQ(tally.best.at("Relu").rival, "plain");
 }
 
+// A search looks at many and judges the winner: what it measured on the way is no measure of the winner.
+TEST(Tally, AGlanceIsNeitherAnErrorNorAResult) {
+  Tally tally{.plan = {.title = "r1", .unit = "tasks", .total = 1}, .elapsed_s = 1, .done = 1};
+  EXPECT_FALSE(tally.count("Relu", {.stage = VerdictStage::glance}));
+  EXPECT_TRUE(tally.count_passing("Relu", 7, "the first"));
+  EXPECT_FALSE(tally.count_passing("Relu", 6, "the first"));
+  EXPECT_TRUE(tally.count("Relu", accepted(9, 2)));
+  EXPECT_TRUE(tally.errors.empty());
+  EXPECT_EQ(summary(tally, "done"),
+            "r1 done: 1 of 1 tasks in 0:01; 1 of 1 accepted, 1 right at a glance; best Relu 2.00 x mnn");
+}
+
 TEST(Tally, ShowsALiveBlock) {
   EXPECT_EQ(
       live_block(halfway(), 80, 24),
