@@ -4,7 +4,7 @@
 //
 // serves: ConvTranspose
 // types: float32
-// when: rank0 == 4 && size1 > 2 * size0
+// when: rank0 == 4 && 2 * size1 > size0
 // order: 10
 #include "parts/transposed_convolution.h"
 

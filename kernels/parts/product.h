@@ -77,7 +77,7 @@ struct Result {
 }
 
 template <int kRows, int kVectors, class B>
-[[gnu::noinline]] void tile(Left a, B b, int64_t depth, Result to) {
+[[gnu::always_inline]] inline void tile(Left a, B b, int64_t depth, Result to) {
   Floats sums[kRows][kVectors];
   KW_UNROLL for (int r = 0; r < kRows; ++r) { KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = Floats{}; }
   const float* left = a.data;
@@ -122,12 +122,34 @@ template <int kRows, int kVectors, class B>
   }
 }
 
-// A tile of up to PRODUCT_ROWS rows.
+// Tiles next to each other, from column j on; how far they came. At the end the last tile begins earlier, and some of
+// its columns come out twice the same; without `to_the_end` only whole tiles are made.
+template <int kRows, int kVectors, class B>
+[[gnu::noinline]] int64_t tiles(const Left& a, const B& b, int64_t depth, const Result& to, int64_t j,
+                                bool to_the_end) {
+  constexpr int64_t kWidth = kVectors * kLanes;
+  while (j < to.columns) {
+    if (j + kWidth > to.columns) {
+      if (!to_the_end) return j;
+      j = std::max<int64_t>(to.columns - kWidth, 0);
+    }
+    const Finish here = to.finish == nullptr ? Finish{} : to.finish->at(0, j);
+    tile<kRows, kVectors>(a, b.at(j), depth,
+                          {to.data + j, to.row, to.columns - j, to.begun, to.finish == nullptr ? nullptr : &here});
+    j += kWidth;
+  }
+  return j;
+}
+
+// The same of up to PRODUCT_ROWS rows.
 template <int kMost = PRODUCT_ROWS, class B>
-inline void tile_of(int64_t rows, Left a, B b, int64_t depth, Result to) {
+inline void tiles_of(int64_t rows, const Left& a, const B& b, int64_t depth, const Result& to, int64_t j = 0) {
   if constexpr (kMost > 0) {
-    if (rows == kMost) return tile<kMost, PRODUCT_VECTORS>(a, b, depth, to);
-    tile_of<kMost - 1>(rows, a, b, depth, to);
+    if (rows == kMost) {
+      tiles<kMost, PRODUCT_VECTORS>(a, b, depth, to, j, true);
+    } else {
+      tiles_of<kMost - 1>(rows, a, b, depth, to, j);
+    }
   }
 }
 
@@ -143,35 +165,16 @@ inline void each_rows(int64_t m, const Of& of) {
   }
 }
 
-// Tiles of a few rows are wider, so that there are enough sums to keep the processor busy.
-template <int kRows, int kVectors, class B>
-inline int64_t wide_tiles(Left a, B b, int64_t depth, Result to) {
-  int64_t j = 0;
-  for (; j + kVectors * kLanes <= to.columns; j += kVectors * kLanes) {
-    const Finish here = to.finish->at(0, j);
-    Result part = to.at(0, j);
-    part.finish = &here;
-    tile<kRows, kVectors>(a, b.at(j), depth, part);
-  }
-  return j;
-}
-
-// A few rows of a product, with the right matrix as it lies. Where its columns are no whole number of tiles, the last
-// tile begins earlier, and some of its columns come out twice the same. With fewer columns than kPanel, memory behind
-// its rows is read.
+// A few rows of a product, with the right matrix as it lies. Tiles of one to three rows are wider, so that there are
+// enough sums to keep the processor busy. With fewer columns than kPanel, memory behind the right matrix's rows is
+// read.
 template <class B>
 inline void multiply_rows(int64_t rows, int64_t depth, Left a, B b, Result to) {
-  int64_t j = rows == 1   ? wide_tiles<1, 8>(a, b, depth, to)
-              : rows == 2 ? wide_tiles<2, 4>(a, b, depth, to)
-              : rows == 3 ? wide_tiles<3, 4>(a, b, depth, to)
-                          : 0;
-  for (; j < to.columns; j += kPanel) {
-    const int64_t begin = std::max<int64_t>(std::min(j, to.columns - kPanel), 0);
-    const Finish here = to.finish->at(0, begin);
-    Result part = to.at(0, begin);
-    part.finish = &here;
-    tile_of(rows, a, b.at(begin), depth, part);
-  }
+  const int64_t j = rows == 1   ? tiles<1, 8>(a, b, depth, to, 0, false)
+                    : rows == 2 ? tiles<2, 4>(a, b, depth, to, 0, false)
+                    : rows == 3 ? tiles<3, 4>(a, b, depth, to, 0, false)
+                                : 0;
+  tiles_of(rows, a, b, depth, to, j);
 }
 
 // The product of small matrices as they lie, of at least kPanel columns.
@@ -246,8 +249,9 @@ inline void multiply_packed(int64_t m, int64_t depth, Left a, const float* packe
           const Left left = block == nullptr ? a.at(i0 + i, k) : Left{block + i * part, 1, rows};
           const Finish here = finish->at(i0 + i, j);
           Result to = y.at(i0 + i, j);
+          to.columns = std::min<int64_t>(to.columns, kPanel);
           to.finish = k + part == depth ? &here : nullptr;
-          tile_of(rows, left, panel, part, to);
+          tiles_of(rows, left, panel, part, to);
         });
       }
     }
