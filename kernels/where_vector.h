@@ -9,9 +9,18 @@ using simd::Floats;
 using simd::Ints;
 using simd::kLanes;
 
-inline Ints mask_of(const uint8_t* bytes) {
-  return __builtin_convertvector(simd::load_as<simd::Vector<int8_t>>(bytes), Ints) != 0;
+template <class Mask>
+inline Mask widened(const uint8_t* bytes) {
+#if defined(__AVX2__)
+  if constexpr (sizeof(Mask) == 32) {
+    int64_t all;  // the compilers' own conversion goes byte by byte
+    memcpy(&all, bytes, sizeof all);
+    return Mask(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(all)));
+  }
+#endif
+  return __builtin_convertvector(simd::load_as<simd::Vector<int8_t>>(bytes), Mask);
 }
+inline Ints mask_of(const uint8_t* bytes) { return widened<Ints>(bytes) != 0; }
 inline Ints mask_of_some(const uint8_t* bytes, int64_t count) {
   uint8_t lanes[kLanes] = {};
   for (int64_t i = 0; i < count; ++i) lanes[i] = bytes[i];
