@@ -7,7 +7,7 @@
 // they overwrite need not be read first.
 
 KW_TUNE(MAP_UNROLL, 2, 1, 2, 4);
-KW_TUNE(MAP_STREAM_MIB, 16, 4, 16, 64, 4096);
+KW_TUNE(MAP_STREAM_MIB, 32, 8, 16, 32, 128, 4096);
 
 namespace simd {
 
