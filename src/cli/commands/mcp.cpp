@@ -1,0 +1,152 @@
+// kw mcp: the judge as tools for any coding agent, over the Model Context Protocol.
+#include <fcntl.h>
+#include <fmt/ostream.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/describe.h"
+#include "cli/guests.h"
+#include "cli/interruption.h"
+#include "cli/recorded_run.h"
+#include "cli/store_folder.h"
+#include "service/desk.h"
+#include "service/http.h"
+#include "service/stdio.h"
+#include "service/tool.h"
+#include "suites/catalog.h"
+
+namespace kw::cli::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kUsualPort = 8765;
+
+Result<int> list_tools(std::ostream& out) {
+  for (const service::tools::Maker make : service::tools::table) {
+    const service::Tool tool = make();
+    fmt::print(out, "{:<18} {}\n", tool.name, tool.title);
+  }
+  return kYes;
+}
+
+Result<int> port_of(const Arguments& arguments) {
+  if (!arguments.has("PORT")) return kUsualPort;
+  const std::string text = arguments.text("PORT");
+  char* end = nullptr;
+  const long port = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || port < 0 || port > 65535) {
+    return fail("{}: a port is a number up to 65535; 0 takes any that is free", text);
+  }
+  return static_cast<int>(port);
+}
+
+std::string token_given() {
+  const char* token = std::getenv("KW_MCP_TOKEN");
+  return token ? token : "";
+}
+
+// What most agents read: a server by its name.
+Result<int> print_config(const Arguments& arguments, std::ostream& out) {
+  Json server;
+  if (arguments.has("--http")) {
+    KW_TRY(const int port, port_of(arguments));
+    server = {{"type", "http"},
+              {"url", fmt::format("http://127.0.0.1:{}/mcp", port)},
+              {"headers", {{"Authorization", "Bearer ${KW_MCP_TOKEN}"}}}};
+  } else {
+    std::error_code failed;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    Json words = Json::array({"mcp"});
+    if (arguments.has("--store")) words.insert(words.end(), {"--store", arguments.text("--store")});
+    server = {{"type", "stdio"}, {"command", failed ? "kw" : program.string()}, {"args", std::move(words)}};
+  }
+  out << Json{{"mcpServers", {{"kernelwright", std::move(server)}}}}.dump(2) << "\n";
+  return kYes;
+}
+
+// Nothing but the protocol goes where the client listens: what else writes to standard output lands on standard error.
+int take_standard_output() {
+  const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return out;
+}
+
+// The warden and all that it holds end with this process, so that nobody has to wait for what is being judged.
+[[noreturn]] void end(service::Desk& desk) {
+  desk.stop();
+  ::_exit(kYes);
+}
+
+Result<int> serve_http(const Arguments& arguments, service::Desk& desk) {
+  std::string token = token_given();
+  const bool is_new = token.empty();
+  if (is_new) token = service::new_token();
+  KW_TRY(const int port, port_of(arguments));
+  KW_TRY(service::HttpServer server, service::HttpServer::open(desk, {.port = port, .token = token}));
+  fmt::print(stderr, "kw: serving {}\n", server.url());
+  fmt::print(stderr, "kw: {}\n", is_new ? "the token is " + token : "the token is that of KW_MCP_TOKEN");
+  const Interruption interruption([&] { desk.stop(); });
+  server.serve();
+  end(desk);
+}
+
+Result<int> run(const Arguments& arguments, std::ostream& out) {
+  if (arguments.has("--tools")) return list_tools(out);
+  if (arguments.has("--config")) return print_config(arguments, out);
+  if (arguments.has("PORT") && !arguments.has("--http")) return fail("a port is for --http: kw mcp --http 8765");
+  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  service::DeskRules rules{.store_folder = store_folder(arguments),
+                           .command = command_line(),
+                           .rivals = guests.names(),
+                           .guests = [&](const Task& task, int threads) { return guests.of(task, threads); }};
+  for (const std::string& name : arguments.texts("--task")) {
+    KW_TRY(Task task, suites::find_task(name));
+    rules.tasks.push_back(std::move(task));
+  }
+  KW_TRY(const std::unique_ptr<service::Desk> desk, service::Desk::open(std::move(rules)));
+  ::signal(SIGPIPE, SIG_IGN);
+  if (arguments.has("--http")) return serve_http(arguments, *desk);
+  const int client = take_standard_output();
+  const Interruption interruption([&] { desk->stop(); });
+  service::serve_descriptors(*desk, STDIN_FILENO, client);
+  end(*desk);
+}
+
+}  // namespace
+
+Command mcp() {
+  return {
+      .name = "mcp",
+      .summary = "serves the judge as tools for coding agents (Model Context Protocol)",
+      .description =
+          "Speaks the Model Context Protocol (2025-06-18, 2025-11-25 and 2026-07-28) on standard input and output, or "
+          "with --http on 127.0.0.1 alone. An agent can list and read tasks, start from a kernel, submit kernels, wait "
+          "for verdicts, read notes on them, take the best and compare. Everything submitted is recorded; hidden "
+          "shapes "
+          "and expected values stay with the judge.\n\n"
+          "Over HTTP every request needs the token that is printed on standard error at the start, or the one in "
+          "KW_MCP_TOKEN: Authorization: Bearer TOKEN. PORT is 8765 unless said; 0 takes any that is free.\n\n"
+          "It ends when its client closes the connection (or with Ctrl-C); what is not judged then, `kw resume` "
+          "judges.",
+      .options = {{.name = "PORT", .help = "of --http (8765)"},
+                  {.name = "--http", .help = "serve over HTTP instead of standard input and output"},
+                  {.name = "--tools", .help = "list the tools, and end"},
+                  {.name = "--config", .help = "print what an agent's configuration needs, and end"},
+                  {.name = "--task",
+                   .value = "TASK",
+                   .help = "offer this task too: model.onnx:NODE or suite.toml:NAME",
+                   .repeated = true,
+                   .completes = Completes::task},
+                  Guests::option(),
+                  store_option()},
+      .examples = {"kw mcp --tools", "kw mcp --config --http"},
+      .run = run};
+}
+
+}  // namespace kw::cli::commands
