@@ -90,6 +90,22 @@ inline void pool_image(const float* x, const PoolWindow& window, float* margin, 
         store(y + ow, folded);
       }
     }
+    for (; ow + 4 <= across.output; ow += 4) {  // four windows side by side: each waits for its own last step only
+      const float* at = margin + ow * across.stride;
+      const int64_t step = across.stride;
+      float a = at[0], b = at[step], c = at[2 * step], d = at[3 * step];
+      for (int64_t tap = 1; tap < across.kernel; ++tap) {
+        at += across.dilation;
+        a = F::join(a, at[0]);
+        b = F::join(b, at[step]);
+        c = F::join(c, at[2 * step]);
+        d = F::join(d, at[3 * step]);
+      }
+      y[ow] = a;
+      y[ow + 1] = b;
+      y[ow + 2] = c;
+      y[ow + 3] = d;
+    }
     for (; ow < across.output; ++ow) {
       const float* at = margin + ow * across.stride;
       float folded = at[0];
