@@ -303,6 +303,38 @@ Result<std::string> Store::source(const std::string& hash) const {
   return unpack(rows.text(0));
 }
 
+Result<TaskSnapshot> Store::task(const std::string& hash) const {
+  KW_TRY(Statement rows, database_.prepare("SELECT name, suite, category, text FROM task WHERE hash = ?"));
+  rows.bind(hash);
+  KW_TRY(const bool row, rows.step());
+  if (!row) return fail("there is no task {} in {}", hash, database_.file());
+  KW_TRY(std::string text, unpack(rows.text(3)));
+  return TaskSnapshot{rows.text(0), rows.text(1), rows.text(2), std::move(text)};
+}
+
+Result<Candidate> Store::candidate(const std::string& hash) const {
+  KW_TRY(Statement rows, database_.prepare("SELECT file, source.text, settings, author, notes, candidate.id FROM "
+                                           "candidate JOIN source ON source.id = candidate.source "
+                                           "WHERE candidate.hash = ?"));
+  rows.bind(hash);
+  KW_TRY(const bool row, rows.step());
+  if (!row) return fail("there is no candidate {} in {}", hash, database_.file());
+  KW_TRY(std::string source, unpack(rows.text(1)));
+  Candidate one{.file = rows.text(0),
+                .source = std::move(source),
+                .settings = rows.text(2),
+                .author = rows.text(3),
+                .notes = rows.text(4)};
+  KW_TRY(Statement parents, database_.prepare("SELECT candidate.hash FROM parent JOIN candidate ON candidate.id = "
+                                              "parent.parent WHERE parent.candidate = ? ORDER BY parent.id"));
+  parents.bind(rows.integer(5));
+  for (;;) {
+    KW_TRY(const bool another, parents.step());
+    if (!another) return one;
+    one.parents.push_back(parents.text(0));
+  }
+}
+
 Result<std::optional<Store::Earlier>> Store::earlier(const std::string& key) const {
   KW_TRY(Statement rows, database_.prepare("SELECT item, json FROM verdict WHERE key = ? ORDER BY item DESC LIMIT 1"));
   rows.bind(key);

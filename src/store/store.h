@@ -70,6 +70,9 @@ class Store {
   Result<std::vector<Event>> events(std::int64_t run) const;
   Result<Machine> machine(std::int64_t id) const;
   Result<std::string> source(const std::string& hash) const;
+  Result<TaskSnapshot> task(const std::string& hash) const;
+  // With its source and the hashes of its parents, in their order.
+  Result<Candidate> candidate(const std::string& hash) const;
   // A verdict with this key, its times included, and its JSON; none where there is none.
   struct Earlier {
     std::string json;
