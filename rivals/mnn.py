@@ -91,7 +91,6 @@ def as_fed(array):
 
 class TheRival(worker.Rival):
     settings = ["session", "session, no Winograd", "module"]
-    copies = True
 
     def version(self):
         return MNN.version()

@@ -36,7 +36,6 @@ class TheRival(worker.Rival):
     # ncnn's tensors have no batch axis. pnnx drops a leading axis that it takes for one, by the operator: so it is tried
     # with the tensors as they are, without their leading axis, and with one part of the batch after another.
     settings = ["tensors as they are", "no batch axis", "one by one"]
-    copies = True
 
     def version(self):
         return ncnn.__version__
