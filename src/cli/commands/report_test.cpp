@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/files.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "store/by_hand.h"
@@ -78,12 +79,26 @@ TEST_F(Report, ShowsWhatChangedBetweenRuns) {
   EXPECT_NE(answer.out.find("1 task not compared: measured on different machines"), std::string::npos) << answer.out;
 }
 
+TEST_F(Report, WritesAPageAndSaysWhere) {
+  add_run(3);
+  const std::string file = (folder_.path() / "page.html").string();
+  const Answer answer = run({"report", "r1", "--out", file});
+  EXPECT_EQ(answer.code, kYes) << answer.err;
+  EXPECT_NE(answer.out.find("wrote " + file), std::string::npos) << answer.out;
+  const auto page = read_file(file);
+  ASSERT_TRUE(page.ok());
+  EXPECT_TRUE(page->starts_with("<!DOCTYPE html>") && page->ends_with("</html>\n"));
+  EXPECT_EQ(run({"report", "r1", "--out", (folder_.path() / "missing" / "page.html").string()}).code, kBroken);
+}
+
 TEST_F(Report, SaysWhatIsWrong) {
   EXPECT_EQ(run({"report", "r1"}).code, kBroken) << "there is no record";
   add_run(2);
   EXPECT_NE(run({"report", "r11"}).err.find("nearest: r1"), std::string::npos) << run({"report", "r11"}).err;
   EXPECT_NE(run({"report", "r1", "--text", "--rival", "plan"}).err.find("plain"), std::string::npos);
   EXPECT_EQ(run({"report", "r1", "--text", "--markdown"}).code, kBroken);
+  EXPECT_EQ(run({"report", "r1", "--text", "--out", "x.html"}).code, kBroken);
+  EXPECT_EQ(run({"report", "r1", "--rival", "plain"}).code, kBroken);
   EXPECT_EQ(run({"report"}).code, kBroken);
 }
 

@@ -1,0 +1,102 @@
+#include "report/page.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "base/files.h"
+#include "report/page_data.h"
+#include "store/sha256.h"
+
+namespace kw::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In this order: each may use what those before it define.
+constexpr const char* kScripts[] = {"text.js",       "record.js",       "code.js",  "plots.js",     "speedup_plots.js",
+                                    "roof_plots.js", "course_plots.js", "table.js", "task_part.js", "page.js"};
+
+// The bytes of hexadecimal digits as base64.
+std::string base64_of_hex(std::string_view hex) {
+  constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0;
+  int held = 0;
+  for (const char digit : hex) {
+    bits = bits << 4 | static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    held += 4;
+    if (held >= 6) {
+      held -= 6;
+      text += kLetters[bits >> held & 63];
+    }
+  }
+  if (held > 0) text += kLetters[bits << (6 - held) & 63];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+struct Parts {
+  std::string markup, style, library, licence;
+  std::vector<std::string> scripts;
+};
+
+Result<Parts> read_parts() {
+  KW_TRY(const fs::path data, data_folder());
+  const fs::path folder = data / "report";
+  Parts parts;
+  KW_TRY(parts.markup, read_file(folder / "page.html"));
+  KW_TRY(parts.style, read_file(folder / "page.css"));
+  KW_TRY(parts.licence, read_file(folder / "d3_licence.txt"));
+  for (const char* name : kScripts) {
+    KW_TRY(parts.scripts.emplace_back(), read_file(folder / name));
+  }
+  KW_TRY(parts.library, read_file(data / "javascript" / "d3.min.js"));
+  return parts;
+}
+
+}  // namespace
+
+std::string safe_in_script(std::string_view json) {
+  std::string text;
+  text.reserve(json.size() + json.size() / 16);
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string policy_hash(std::string_view text) { return "sha256-" + base64_of_hex(store::sha256(text)); }
+
+Result<std::string> html_report(const store::Store& store, std::span<const std::int64_t> runs,
+                                const std::string& version) {
+  KW_TRY(const Parts parts, read_parts());
+  KW_TRY(const std::string data, page_data(store, runs, version, parts.licence));
+  std::string hashes = "'" + policy_hash(parts.library) + "'";
+  for (const std::string& script : parts.scripts) hashes += " '" + policy_hash(script) + "'";
+
+  // Put together piece by piece: nothing in the data can be taken for a place to be filled.
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; form-action 'none'; "
+      "style-src '" +
+      policy_hash(parts.style) + "'; script-src " + hashes +
+      "\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>Kernelwright</title>\n<style>";
+  page += parts.style;
+  page += "</style>\n</head>\n<body>\n";
+  page += parts.markup;
+  page += "<script id=\"data\" type=\"application/json\">";
+  page += safe_in_script(data);
+  page += "</script>\n<script>";
+  page += parts.library;
+  page += "</script>\n";
+  for (const std::string& script : parts.scripts) page += "<script>" + script + "</script>\n";
+  return page + "</body>\n</html>\n";
+}
+
+}  // namespace kw::report
