@@ -107,7 +107,7 @@ function drawTaskCourse(place, width, run, task, r) {
   const dots = svg.selectAll("path.point").data(points).enter().append("path").attr("class", "point")
     .attr("transform", (point) => `translate(${x(point[along])},${point.ratio === null ? ground : y(point.ratio)})`)
     .attr("d", (point) => d3.symbol().type(point.accepted ? d3.symbolCircle : d3.symbolCross).size(point.accepted ? 30 : 18)())
-    .style("fill", (point) => point.accepted ? runColour(r) : "var(--slower)").style("fill-opacity", 0.7);
+    .style("fill", (point) => point.accepted ? runColour(r) : isRejected(run.candidates.stage[point.row]) ? "var(--slower)" : "var(--unsure)").style("fill-opacity", 0.7);
   const {position, stage, reason} = run.candidates;
   marks(svg, dots, (point) => [`line ${position[point.row]}: ${point.ratio === null ? stageName(stage[point.row]) : times(point.ratio)}`,
     reason[point.row] >= 0 ? shortened(data.strings[reason[point.row]], 160) : null].filter(Boolean).join("\n"), null);
@@ -131,7 +131,7 @@ function drawStages(place, width) {
     svg.append("text").attr("x", left - 8).attr("y", (i + 0.5) * rowHeight).attr("dy", ".32em").attr("text-anchor", "end").text(stageName(stage));
   });
   const top = (one) => one.i * rowHeight + 7 + 16 * one.r;
-  const colour = (one) => runs > 1 ? runColour(one.r) : one.stage === ACCEPTED ? "var(--faster)" : one.stage < 0 ? "var(--unsure)" : "var(--slower)";
+  const colour = (one) => runs > 1 ? runColour(one.r) : one.stage === ACCEPTED ? "var(--faster)" : !isRejected(one.stage) || one.stage < 0 ? "var(--unsure)" : "var(--slower)";
   const rects = svg.selectAll("rect.stage").data(bars).enter().append("rect").attr("class", "stage").attr("x", left).attr("y", top).attr("height", 14)
     .attr("width", (one) => one.count ? Math.max(2, x(one.count) - left) : 0).style("fill", colour).style("fill-opacity", 0.75);
   svg.selectAll("text.count").data(bars).enter().append("text").attr("class", "count").attr("x", (one) => x(one.count) + 6).attr("y", (one) => top(one) + 7)

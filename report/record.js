@@ -11,6 +11,7 @@ const FASTEST = "best";
 let chosenRival = FASTEST;
 
 const ACCEPTED = data.stages.length - 1;
+const GLANCE = data.stages.indexOf("glance");  // right as far as was looked, and nobody asked further: not rejected
 const OPEN = -1;
 const PROBLEM = -2;
 
@@ -18,10 +19,15 @@ function stageName(stage) {
   return stage === OPEN ? "open" : stage === PROBLEM ? "not judged" : data.stages[stage];
 }
 
+function isRejected(stage) {
+  return stage !== ACCEPTED && stage !== GLANCE && stage !== OPEN;
+}
+
 const STAGE_MEANINGS = {
   build: "does not compile",
   load: "cannot be loaded",
   verify: "wrong on the task's own shapes",
+  glance: "right at a glance, and not judged further",
   hidden: "wrong on shapes that its author never saw",
   guard: "touches memory that is not its own",
   precision: "computes with fewer digits than asked",
@@ -178,7 +184,7 @@ function reasonsByStage(run) {
   const found = new Map();
   const {stage, reason, task} = run.candidates;
   for (let row = 0; row < stage.length; ++row) {
-    if (stage[row] === ACCEPTED || stage[row] === OPEN || reason[row] < 0) continue;
+    if (!isRejected(stage[row]) || reason[row] < 0) continue;
     const text = data.strings[reason[row]];
     const key = stage[row] + " " + text.replace(/0x[\da-f]+|\d+(\.\d+)?(e[+-]?\d+)?/gi, "#").slice(0, 160);
     const entry = found.get(key) || {stage: stage[row], reason: text, count: 0, tasks: new Set()};

@@ -67,7 +67,7 @@ function inRun(run, part, one, r) {
     box.append(ancestors(run, part.best));
   } else {
     box.append(element("p", {}, part.furthest === OPEN ? "None of its candidates has been judged yet."
-      : `No candidate was right; the one that came furthest ended at ${stageName(part.furthest)}: ${STAGE_MEANINGS[stageName(part.furthest)]}.`));
+      : `No candidate was accepted; the one that came furthest ended at ${stageName(part.furthest)}: ${STAGE_MEANINGS[stageName(part.furthest)]}.`));
   }
   if (part.candidates > 1) {
     const place = element("div", {class: "plot"});
@@ -148,7 +148,7 @@ function rejected(run, part) {
   const {task, stage, reason, position, file, author} = run.candidates;
   const rows = [];
   for (let row = 0; row < stage.length; ++row) {
-    if (task[row] === part.task && stage[row] !== ACCEPTED && stage[row] !== OPEN) rows.push(row);
+    if (task[row] === part.task && isRejected(stage[row])) rows.push(row);
   }
   const box = element("div", {});
   if (!rows.length) return box;

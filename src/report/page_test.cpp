@@ -112,7 +112,8 @@ TEST_F(APage, ListsCandidatesInTheOrderOfJudgingWithTheirReasons) {
   const std::int64_t run = run_of(items, {wrong, store::verdict_by_hand(50, 2)});
   const Json rows = data_of({run})["runs"][0]["candidates"];
   EXPECT_EQ(rows["position"], (Json{1, 2, 3, 4}));
-  EXPECT_EQ(rows["stage"], (Json{2, 8, -2, -1}));
+  const auto number = [](VerdictStage stage) { return static_cast<int>(stage); };
+  EXPECT_EQ(rows["stage"], (Json{number(VerdictStage::verify), number(VerdictStage::accepted), -2, -1}));
   EXPECT_EQ(rows["ratios"], Json::array({Json{nullptr, 2.0, nullptr, nullptr}}));
   EXPECT_EQ(data_of({run})["runs"][0]["figures"]["tasks"], 1);
 }
