@@ -8,6 +8,7 @@
 #include "judge/secret.h"
 #include "ops/draw.h"
 #include "ops/lengths.h"
+#include "ops/pattern.h"
 
 namespace kw::judge {
 namespace {
@@ -244,9 +245,11 @@ class Examiner {
       if (!comparison.right()) {
         const auto slot = static_cast<std::size_t>(instance.graph.outputs[i]);
         const std::string imprecise = lost_precision(expected[i], outputs[i]);
+        const std::string pattern = ops::pattern_of_wrong(expected[i], outputs[i]);
         found(imprecise.empty() ? stage : VerdictStage::precision,
-              fmt::format("{}{}output {} ({}): {} ({})", imprecise, imprecise.empty() ? "" : "; ", i,
-                          instance.graph.names[slot], comparison.text(expected[i]), about));
+              fmt::format("{}{}output {} ({}): {}{}{} ({})", imprecise, imprecise.empty() ? "" : "; ", i,
+                          instance.graph.names[slot], comparison.text(expected[i]), pattern.empty() ? "" : "; ",
+                          pattern, about));
         return;
       }
       if (stage == VerdictStage::verify && typical) {

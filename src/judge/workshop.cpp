@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "inspect/errors.h"
 
 namespace kw::judge {
 namespace {
@@ -69,38 +70,14 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<SourceError> compiler_errors(const std::string& said, const Source& source) {
-  std::vector<std::string> lines;
-  std::istringstream text(source.text);
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
   const std::string own = safe_name(source.name);
-
   std::vector<SourceError> errors;
-  std::istringstream all(said);
-  for (std::string line; std::getline(all, line) && errors.size() < kMostErrors;) {
-    std::size_t mark = line.find(": error: ");
-    std::size_t skip = 9;
-    if (mark == std::string::npos) mark = line.find(": fatal error: "), skip = 15;
-    if (mark == std::string::npos) {
-      // The linker's words have another form.
-      const std::size_t missing = line.find("undefined reference to");
-      if (missing != std::string::npos) errors.push_back({own, 0, line.substr(missing), ""});
-      continue;
-    }
-    SourceError error{.message = line.substr(mark + skip)};
-    std::istringstream place(line.substr(0, mark));
-    std::string number;
-    std::getline(place, error.file, ':');
-    std::getline(place, number, ':');
-    error.line = std::atoi(number.c_str());
-    if (const fs::path file = error.file; file.filename() == own) {
-      error.file = source.name;
-      const int first = std::max(1, error.line - 2);
-      const int last = std::min(static_cast<int>(lines.size()), error.line + 2);
-      for (int i = first; i <= last && error.line > 0; ++i) {
-        error.around += fmt::format("{}{:5} | {}\n", i == error.line ? ">" : " ", i,
-                                    lines[static_cast<std::size_t>(i - 1)].substr(0, 200));
-      }
-    }
+  for (const inspect::CodeError& one : inspect::errors_in(said, {{own, source.text}})) {
+    if (errors.size() == kMostErrors) break;
+    SourceError error{one.local ? source.name : one.file, one.line, one.message, one.around};
+    if (error.file.empty()) error.file = own;
+    if (!one.within.empty()) error.message += fmt::format(" (in {})", one.within);
+    for (const std::string& note : one.notes) error.around += "        " + note + "\n";
     errors.push_back(std::move(error));
   }
   return errors;
@@ -227,8 +204,10 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
     built.reason = "the compiler needed more memory than it may have";
   } else if (!built.errors.empty()) {
     const SourceError& first = built.errors.front();
-    built.reason = first.line > 0 ? fmt::format("does not compile: {}:{}: {}", first.file, first.line, first.message)
-                                  : fmt::format("does not link: {}", first.message);
+    const bool linked = first.message.starts_with("undefined reference") || first.message.starts_with("multiple def");
+    built.reason = first.line > 0 && !linked
+                       ? fmt::format("does not compile: {}:{}: {}", first.file, first.line, first.message)
+                       : fmt::format("does not link: {}", first.message);
   } else {
     built.reason = fmt::format("the compiler {}: {}", ending->text(), words_said.substr(0, 2000));
   }

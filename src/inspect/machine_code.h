@@ -1,0 +1,49 @@
+// What the compiler made of a kernel: its innermost loops as machine code, and what slows them down.
+//
+// Read from the built library with objdump; llvm-mca, where it is there, says how many cycles a turn of a loop takes
+// when nothing is waited for in memory, and which unit of the processor is the busiest.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::inspect {
+
+struct Loop {
+  std::string function;
+  int depth = 1;         // how many loops it lies in, itself included
+  int instructions = 0;  // of one turn
+  int vector_bits = 0;   // the widest vectors that it computes with; 0: none
+  int vector_arithmetic = 0;
+  int scalar_arithmetic = 0;  // on single floats
+  int fused = 0;              // multiply-adds, of both kinds
+  int divisions = 0;          // and square roots, of both kinds
+  int loads = 0;
+  int stores = 0;
+  int spills = 0;  // loads and stores of the stack
+  int gathers = 0;
+  std::vector<std::string> calls;  // what it calls
+  std::string code;                // its instructions, one a line
+  std::optional<double> cycles;    // of a turn, by llvm-mca
+  std::string busiest;             // "SKXPort5, 8.0 of 8.5 cycles"
+
+  bool vectorised() const { return vector_arithmetic > 0 && scalar_arithmetic * 4 <= vector_arithmetic; }
+};
+
+struct MachineCode {
+  std::vector<Loop> loops;  // innermost ones, those with most arithmetic and deepest inside first
+  std::string missing;      // which tool was not there, and what is not known for it
+};
+
+Result<MachineCode> machine_code_of(const std::filesystem::path& library);
+// From objdump's text alone.
+MachineCode loops_in(const std::string& disassembly);
+
+// For a person or a model: a few lines a loop, the first loops.
+std::string as_text(const MachineCode& code, std::size_t most_loops = 3);
+
+}  // namespace kw::inspect

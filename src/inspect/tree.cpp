@@ -1,0 +1,97 @@
+#include "inspect/tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/files.h"
+
+namespace kw::inspect {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = 2 << 20;  // of a file; larger ones are tables or generated
+constexpr std::size_t kMostFiles = 20'000;
+constexpr std::size_t kMostSignature = 140;
+
+bool is_source(const fs::path& path) {
+  static const std::set<std::string> endings = {".c",   ".cc", ".cpp", ".cxx", ".cu",
+                                                ".cuh", ".h",  ".hpp", ".hh",  ".inc"};
+  return endings.contains(path.extension().string());
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+int hits(const std::string& text, const std::vector<std::string>& words) {
+  const std::string where = lower(text);
+  return static_cast<int>(
+      std::ranges::count_if(words, [&](const std::string& word) { return where.find(word) != std::string::npos; }));
+}
+
+}  // namespace
+
+Result<std::vector<TreeFile>> tree_of(const fs::path& folder, const std::vector<std::string>& subject) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return fail("{}: is no folder", folder.string());
+  std::vector<std::string> words;
+  for (const std::string& word : subject) {
+    if (word.size() > 1) words.push_back(lower(word));
+  }
+  std::vector<TreeFile> files;
+  for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+       !error && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory(error) && (name.starts_with(".") || name == "build" || name == "node_modules")) {
+      entry.disable_recursion_pending();
+    }
+    if (!entry->is_regular_file(error) || !is_source(entry->path())) continue;
+    const auto text = read_file(entry->path(), kMostBytes);
+    if (!text.ok()) continue;
+    TreeFile file{.path = entry->path().lexically_relative(folder).string(), .scopes = outline_of(*text)};
+    file.likeness = 3 * hits(file.path, words);
+    for (const Scope& scope : file.scopes) file.likeness += hits(scope.name, words);
+    files.push_back(std::move(file));
+  }
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  std::ranges::sort(files, [](const TreeFile& a, const TreeFile& b) {
+    return a.likeness != b.likeness ? a.likeness > b.likeness : a.path < b.path;
+  });
+  return files;
+}
+
+std::string as_text(const std::vector<TreeFile>& files, int most_tokens) {
+  const std::size_t most = static_cast<std::size_t>(std::max(most_tokens, 20)) * 4;
+  const bool chosen = !files.empty() && files.front().likeness > 0;
+  std::string text;
+  std::size_t shown = 0;
+  for (const TreeFile& file : files) {
+    if (chosen && file.likeness == 0) break;
+    std::string one = file.path + "\n";
+    for (const Scope& scope : file.scopes) {
+      if (scope.kind == Scope::Kind::name_space) continue;
+      std::string signature = scope.signature.substr(0, kMostSignature);
+      if (scope.signature.size() > kMostSignature) signature += "...";
+      one += fmt::format("{}{}  :{}\n", std::string(2 + 2 * static_cast<std::size_t>(std::min(scope.depth, 4)), ' '),
+                         signature, scope.first_line);
+    }
+    if (text.size() + one.size() > most) {
+      // What fits of the first file, and only names of the others.
+      one = text.empty() ? one.substr(0, one.rfind('\n', most - std::min<std::size_t>(most, 30))) + "\n"
+                         : file.path + "\n";
+      if (text.size() + one.size() > most) break;
+    }
+    text += one;
+    ++shown;
+  }
+  if (shown < files.size() && text.size() + 40 <= most)
+    text += fmt::format("... and {} more files\n", files.size() - shown);
+  return text;
+}
+
+}  // namespace kw::inspect

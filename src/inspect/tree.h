@@ -1,0 +1,27 @@
+// A folder of sources at a glance: its files with their functions and types, those first that have to do with a
+// subject, within a budget of tokens. What an author is shown of a contract, of examples, or of a framework's checkout.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspect/outline.h"
+
+namespace kw::inspect {
+
+struct TreeFile {
+  std::string path;  // from the folder
+  std::vector<Scope> scopes;
+  int likeness = 0;  // how often the subject's words stand in its path and its names
+};
+
+// C, C++ and CUDA files, those most like the subject first. Words are matched without regard to case.
+Result<std::vector<TreeFile>> tree_of(const std::filesystem::path& folder,
+                                      const std::vector<std::string>& subject = {});
+
+// Files that are not like the subject are left out where some are.
+std::string as_text(const std::vector<TreeFile>& files, int most_tokens);
+
+}  // namespace kw::inspect

@@ -1,0 +1,7 @@
+// within: 
+int first(int a) {
+  return a;
+}
+}  // <- here
+
+int second(int a) { return a; }

@@ -1,0 +1,5 @@
+// within: rows
+struct Matrix;
+int rows(Matrix* m) {
+  return m->rows;  // <- here
+}

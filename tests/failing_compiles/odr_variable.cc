@@ -1,0 +1,5 @@
+// within: 
+// mode: link
+int calls = 0;
+//--- second.cc
+int calls = 1;  // <- here

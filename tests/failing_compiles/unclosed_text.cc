@@ -1,0 +1,4 @@
+// within: name
+const char* name() {
+  return "kernel;  // <- here
+}

@@ -1,0 +1,6 @@
+// within: keep
+#include <vector>
+void keep(int& a) {
+  std::vector<int&> all;  // <- here
+  (void)a;
+}
