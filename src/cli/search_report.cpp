@@ -56,6 +56,10 @@ Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, 
                               task.technique, task.tried, beside));
   };
   KW_CHECK(work_on_search(store, run, progress, ended));
+  return report_figures(store, run, json, out);
+}
+
+Result<int> report_figures(const store::Store& store, std::int64_t run, bool json, std::ostream& out) {
   KW_TRY(const report::RunFigures figures, report::figures_of(store, run));
   if (json) {
     out << report::figures_as_json(figures) << "\n";

@@ -13,4 +13,7 @@ namespace kw::cli {
 // got a right kernel.
 Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, Progress& progress, std::ostream& out);
 
+// The table, or the object, of a run that is done.
+Result<int> report_figures(const store::Store& store, std::int64_t run, bool json, std::ostream& out);
+
 }  // namespace kw::cli

@@ -205,9 +205,8 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
   } else if (!built.errors.empty()) {
     const SourceError& first = built.errors.front();
     const bool linked = first.message.starts_with("undefined reference") || first.message.starts_with("multiple def");
-    built.reason = first.line > 0 && !linked
-                       ? fmt::format("does not compile: {}:{}: {}", first.file, first.line, first.message)
-                       : fmt::format("does not link: {}", first.message);
+    const std::string place = first.line > 0 ? fmt::format("{}:{}: ", first.file, first.line) : "";
+    built.reason = fmt::format("does not {}: {}{}", linked ? "link" : "compile", linked ? "" : place, first.message);
   } else {
     built.reason = fmt::format("the compiler {}: {}", ending->text(), words_said.substr(0, 2000));
   }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/guests.h"
 #include "cli/search_report.h"
@@ -52,8 +53,11 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(suites::Suite suite, suites::find_suite(name));
   order.suite = suite.name;
   KW_TRY(order.tasks, wanted_tasks(std::move(suite.tasks), arguments.text("--tasks")));
-  if (arguments.has("--author") && arguments.text("--author") != "templates") {
-    return fail("{}: no such author; there is: templates", arguments.text("--author"));
+  KW_CHECK(check_author(arguments));
+  if (wants_model(arguments)) {
+    KW_TRY(store::Store record, store::Store::open(store_folder(arguments)));
+    KW_TRY(const AgentRun done, run_agents(arguments, std::move(order.tasks), order.suite, record));
+    return report_figures(record, done.run, arguments.has("--json"), out);
   }
   if (arguments.has("--budget")) order.budget = arguments.text("--budget");
   if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
@@ -69,7 +73,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
 }  // namespace
 
 Command bench() {
-  return {
+  Command command = {
       .name = "bench",
       .summary = "the whole benchmark: kernels for every task of a suite, beside the frameworks' own operators",
       .description =
@@ -89,7 +93,7 @@ Command bench() {
             .value = "NAMES",
             .help = "only these: names or categories with commas; Conv* means all that begin so"},
            {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
-           {.name = "--author", .value = "NAME", .help = "who writes the candidates: templates"},
+           author_option(),
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
@@ -100,6 +104,8 @@ Command bench() {
       .examples = {"kw bench --tasks Relu,ReduceL1 --budget 2 --rival none --quiet",
                    "kw bench mobilekernelbench --tasks ReduceL2_keepdims --budget 1s --rival none --json"},
       .run = run};
+  for (Option& option : agent_options()) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace kw::cli::commands

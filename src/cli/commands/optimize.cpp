@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/guests.h"
@@ -51,9 +52,7 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   KW_TRY(Task task, suites::find_task(task_name, dims));
   order.suite = task.suite;
   order.tasks.push_back(std::move(task));
-  if (arguments.has("--author") && arguments.text("--author") != "templates") {
-    return fail("{}: no such author; there is: templates", arguments.text("--author"));
-  }
+  KW_CHECK(check_author(arguments));
   order.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
   order.confirm_s = 2;
   if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
@@ -63,8 +62,38 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   return order;
 }
 
+// With a language model as the author.
+Result<int> run_with_model(const Arguments& arguments, SearchOrder order, std::ostream& out) {
+  const Task task = order.tasks[0];
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  KW_TRY(const AgentRun done, run_agents(arguments, std::move(order.tasks), order.suite, store));
+  const AgentTask& result = done.tasks[0];
+  std::vector<std::filesystem::path> files;
+  if (result.accepted()) {
+    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : task.name + "-kernel";
+    KW_TRY(files, take_away(folder, task, {"kernel.cpp", result.source}, result.settings, *result.verdict,
+                            targets::read_cpu_facts().model));
+  }
+  if (arguments.has("--json")) {
+    Json json = result.verdict ? Json::parse(judge::verdict_as_json(*result.verdict))
+                               : Json{{"task", task.name}, {"accepted", false}};
+    json["run"] = "r" + std::to_string(done.run);
+    json["settings"] = result.settings;
+    json["model"] = Json::parse(agent_summary_json(done, result));
+    json["files"] = Json::array();
+    for (const auto& file : files) json["files"].push_back(file.string());
+    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    return result.accepted() ? kYes : kNo;
+  }
+  if (result.verdict) print_verdict(*result.verdict, out);
+  print_agent_summary(done, result, out);
+  for (const auto& file : files) fmt::print(out, "  wrote          {}\n", file.string());
+  return result.accepted() ? kYes : kNo;
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
-  KW_TRY(const SearchOrder order, order_of(arguments));
+  KW_TRY(SearchOrder order, order_of(arguments));
+  if (wants_model(arguments)) return run_with_model(arguments, std::move(order), out);
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   KW_TRY(const std::int64_t run, begin_search(store, order));
   std::optional<SearchedTask> result;
@@ -102,7 +131,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
 }  // namespace
 
 Command optimize() {
-  return {
+  Command command = {
       .name = "optimize",
       .summary = "searches a fast kernel for a task, and writes it to take away",
       .description =
@@ -122,7 +151,7 @@ Command optimize() {
            {.name = "--budget",
             .value = "TIME|N",
             .help = "what to spend on the search: 60s, 5m, 200; unless said 20s"},
-           {.name = "--author", .value = "NAME", .help = "who writes the candidates: templates"},
+           author_option(),
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
@@ -135,6 +164,8 @@ Command optimize() {
       .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",
                    "kw optimize ReduceL1 --budget 3s --strategy local --rival none --out l1 --json"},
       .run = run};
+  for (Option& option : agent_options()) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace kw::cli::commands

@@ -1,0 +1,42 @@
+// What a model's words come down to: a kernel, edits of one, or a plan. Models talk around the point, forget fences, or
+// use two; whatever cannot be understood is a problem in words that can be sent back.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kw::agents {
+
+struct Code {
+  std::string source;   // the whole kernel
+  std::string problem;  // why there is none; then `source` is empty
+  int edits = 0;        // that made it; 0: it came whole
+};
+
+// `base` is what edits refer to.
+Code code_in(const std::string& answer, const std::string& base);
+
+struct Field {
+  std::string name;
+  std::size_t most = 4000;                // characters
+  std::vector<std::string> allowed = {};  // empty: any text
+};
+
+struct Plan {
+  std::map<std::string, std::string> fields;
+  std::string problem;
+
+  std::string of(const std::string& name) const {
+    const auto found = fields.find(name);
+    return found == fields.end() ? "" : found->second;
+  }
+};
+
+// One JSON object with each of these fields, and each of them a text (a list of texts counts as its lines).
+Plan plan_in(const std::string& answer, const std::vector<Field>& schema);
+
+// Without what a model thinks aloud (<think>...</think>).
+std::string without_thoughts(std::string answer);
+
+}  // namespace kw::agents

@@ -1,0 +1,107 @@
+#include "agents/author.h"
+
+#include <algorithm>
+
+#include "base/nearest.h"
+
+namespace kw::agents {
+namespace {
+
+std::string first_line(const std::string& text, std::size_t most) {
+  std::string line = text.substr(0, text.find('\n'));
+  return line.size() > most ? line.substr(0, most) + "..." : line;
+}
+
+}  // namespace
+
+double Round::speed() const {
+  if (!right() || verdict->speedups.empty()) return right() ? 1e-9 : 0;
+  for (const Speedup& one : verdict->speedups) {
+    if (one.rival == "plain") return one.median;
+  }
+  return verdict->speedups.front().median;
+}
+
+const Round* Work::best() const {
+  const Round* best = nullptr;
+  for (const Round& round : rounds) {
+    if (round.right() && (best == nullptr || round.speed() > best->speed())) best = &round;
+  }
+  return best;
+}
+
+std::optional<std::string> Talk::ask(std::vector<models::Message> messages, std::string& problem,
+                                     std::optional<double> temperature) {
+  const models::Answer answer = client_.ask({.messages = std::move(messages), .temperature = temperature}, stop_);
+  if (answer.trouble) {
+    problem = "the model: " + answer.trouble->message;
+    troubles_.push_back(answer.trouble->message);
+    if (answer.trouble->ends_the_run()) over_ = answer.trouble->message;
+    return std::nullopt;
+  }
+  return answer.text;
+}
+
+std::vector<AuthorKind> all_authors() {
+  std::vector<AuthorKind> all;
+  for (const authors::Maker maker : authors::table) all.push_back(maker());
+  std::ranges::sort(all, {}, &AuthorKind::name);
+  return all;
+}
+
+Result<AuthorKind> find_author(const std::string& name) {
+  std::vector<std::string> names;
+  for (const AuthorKind& kind : all_authors()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  return fail("no author is called '{}'{}", name, nearest_hint(name, names));
+}
+
+std::string verdict_text(const Round& round) {
+  if (!round.problem.empty()) return round.problem;
+  if (!round.verdict) return "not judged yet";
+  const Verdict& verdict = *round.verdict;
+  if (verdict.accepted()) return "The judge accepts it.\n" + round.performance;
+  std::string text = fmt::format("Rejected at the stage '{}': {}\n", name_of(verdict.stage), verdict.reason);
+  for (const SourceError& error : verdict.errors) {
+    const std::string one = fmt::format("{}:{}: {}\n{}", error.file, error.line, error.message, error.around);
+    if (text.size() + one.size() > 3200) {
+      text += "...\n";
+      break;
+    }
+    text += one;
+  }
+  return text;
+}
+
+std::string history_text(const Work& work) {
+  std::string text;
+  const Round* best = work.best();
+  for (const Round& round : work.rounds) {
+    std::string line = fmt::format("round {}", round.number);
+    if (round.parent >= 0) line += fmt::format(" from {}", round.parent);
+    line += fmt::format(" ({})", round.role);
+    for (const char* field : {"method", "cause"}) {
+      if (const auto found = round.plan.find(field); found != round.plan.end()) {
+        line += fmt::format(" {}: {};", field, first_line(found->second, 120));
+      }
+    }
+    if (!round.problem.empty()) {
+      line += " no kernel: " + first_line(round.problem, 120);
+    } else if (round.right()) {
+      line += " right, " + models::measured(fmt::format("{:.2f}", round.speed())) + " x plain";
+      const Round* parent = round.parent >= 0 ? &work.rounds[static_cast<std::size_t>(round.parent)] : nullptr;
+      if (parent != nullptr && parent->right() && round.speed() < parent->speed())
+        line += " SLOWER than what it began with";
+      if (&round == best) line += " BEST";
+    } else if (round.verdict) {
+      line += fmt::format(" rejected at {}: {}", name_of(round.verdict->stage), first_line(round.verdict->reason, 140));
+    }
+    if (!round.reflection.empty()) line += "; learned: " + first_line(round.reflection, 160);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace kw::agents

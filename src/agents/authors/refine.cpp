@@ -1,0 +1,47 @@
+// One conversation: each answer is judged, and the model hears what the judge said.
+#include "agents/answer.h"
+#include "agents/author.h"
+
+namespace kw::agents::authors {
+namespace {
+
+constexpr std::size_t kMostMessages = 9;  // the question, and the last four answers with what was said of them
+
+class Refine : public Author {
+ public:
+  Round next(Work& work, Talk& talk) override {
+    Round round{.parent = work.rounds.empty() ? -1 : work.rounds.back().number, .role = "coder"};
+    if (messages_.empty()) {
+      Facts facts = work.facts;
+      facts["kernel"] = work.plain;
+      messages_.push_back({models::Role::user, talk.prompts().text("oneshot", facts)});
+    } else if (!work.rounds.empty() && messages_.back().role == models::Role::assistant) {
+      Facts facts = work.facts;
+      facts["verdict"] = verdict_text(work.rounds.back());
+      messages_.push_back({models::Role::user, talk.prompts().text("refine", facts)});
+    }
+    if (messages_.size() > kMostMessages) messages_.erase(messages_.begin() + 1, messages_.begin() + 3);
+    const auto answer = talk.ask(messages_, round.problem);
+    if (!answer) return round;
+    messages_.push_back({models::Role::assistant, *answer});
+    Code code = code_in(*answer, work.rounds.empty() ? work.plain : work.rounds.back().source);
+    round.source = std::move(code.source);
+    round.problem = std::move(code.problem);
+    round.edits = code.edits;
+    return round;
+  }
+
+ private:
+  std::vector<models::Message> messages_;
+};
+
+}  // namespace
+
+AuthorKind refine() {
+  return {
+      .name = "refine", .about = "one conversation with the judge's words as feedback", .usual_rounds = 10, .make = [] {
+        return std::unique_ptr<Author>(new Refine);
+      }};
+}
+
+}  // namespace kw::agents::authors

@@ -1,0 +1,41 @@
+// What is said to a model: texts of prompts/, each with places for facts ("{{task}}"). Every place has a budget of
+// tokens; what is longer is cut, and says so. A user's folder ($KW_PROMPTS, --prompts) overrides files by their names.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::agents {
+
+using Facts = std::map<std::string, std::string>;
+
+struct Place {
+  std::string name;
+  int most_tokens;
+};
+// Every place that prompts may have.
+const std::vector<Place>& all_places();
+
+class Prompts {
+ public:
+  // `own` comes before the program's folder; empty: $KW_PROMPTS, or none. Reads and checks every prompt.
+  static Result<Prompts> open(const std::filesystem::path& own = {});
+
+  // The prompt with its places filled in; a fact that is not given is "(nothing)".
+  std::string text(const std::string& name, const Facts& facts) const;
+  std::vector<std::string> names() const;
+  // The facts of a prompt that its text uses.
+  std::vector<std::string> places_of(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::string> texts_;
+};
+
+// At most so many tokens of a text, its middle left out.
+std::string cut_to(const std::string& text, int most_tokens);
+
+}  // namespace kw::agents

@@ -1,0 +1,40 @@
+#include "agents/prompt.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/scratch.h"
+
+namespace kw::agents {
+namespace {
+
+TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
+  const auto prompts = Prompts::open();
+  ASSERT_TRUE(prompts.ok()) << prompts.error().message;
+  Facts facts;
+  for (const Place& place : all_places()) facts[place.name] = "<" + place.name + ">" + std::string(100'000, 'x');
+  for (const std::string& name : prompts->names()) {
+    const std::string text = prompts->text(name, facts);
+    int most = 600;  // of its own words
+    for (const std::string& place : prompts->places_of(name)) {
+      if (place != "contract") EXPECT_NE(text.find("<" + place + ">"), std::string::npos) << name << " " << place;
+      for (const Place& each : all_places()) most += each.name == place ? each.most_tokens : 0;
+    }
+    EXPECT_LE(text.size(), static_cast<std::size_t>(most) * 4 + (name == "contract" ? 4000 : 0)) << name;
+    EXPECT_EQ(text.find("{{"), std::string::npos) << name;
+  }
+  EXPECT_NE(prompts->text("coder", {}).find("(nothing)"), std::string::npos);
+}
+
+TEST(Prompts, MayBeOverriddenByAFolder) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file(folder.path() / "repair.md", "Again! {{problem}}").ok());
+  EXPECT_EQ(Prompts::open(folder.path())->text("repair", {{"problem", "p"}}), "Again! p");
+  ASSERT_TRUE(write_file(folder.path() / "repair.md", "{{problme}}").ok());
+  EXPECT_NE(Prompts::open(folder.path()).error().message.find("no fact 'problme'; nearest: problem"),
+            std::string::npos);
+  EXPECT_FALSE(Prompts::open(folder.path() / "gone").ok());
+}
+
+}  // namespace
+}  // namespace kw::agents

@@ -1,0 +1,63 @@
+// How long are prompts? Fills the first ones of every author for every task of a suite, and prints the longest of each
+// part.
+//
+//   kw_prompts_bench [SUITE]   exit code 1 where a part is over its budget
+#include <fmt/core.h>
+
+#include <map>
+
+#include "agents/session.h"
+#include "plain/plain.h"
+#include "suites/catalog.h"
+
+namespace {
+
+using namespace kw;
+
+struct Longest {
+  std::size_t tokens = 0;
+  std::string task;
+};
+
+void take(Longest& longest, std::size_t characters, const std::string& task) {
+  const std::size_t tokens = (characters + 3) / 4;
+  if (tokens > longest.tokens) longest = {tokens, task};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto suite = suites::find_suite(argc > 1 ? argv[1] : "mobilekernelbench");
+  const auto prompts = agents::Prompts::open();
+  if (!suite.ok() || !prompts.ok())
+    return fmt::print("{}\n", suite.ok() ? prompts.error().message : suite.error().message), 2;
+  std::map<std::string, Longest> parts, whole;
+  std::map<std::string, int> cut;
+  for (const Task& task : suite->tasks) {
+    const auto graph = ops::resolve(task);
+    if (!graph.ok()) continue;
+    auto facts = agents::facts_of(task, *graph);
+    const auto kernel = plain::plain_kernel(*graph);
+    if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
+    (*facts)["kernel"] = *kernel;
+    for (const agents::Place& place : agents::all_places()) {
+      const auto fact = facts->find(place.name);
+      if (fact == facts->end()) continue;
+      const std::string kept = agents::cut_to(fact->second, place.most_tokens);
+      cut[place.name] += kept.size() < fact->second.size();
+      take(parts[place.name], kept.size(), task.name);
+    }
+    for (const std::string& name : prompts->names()) take(whole[name], prompts->text(name, *facts).size(), task.name);
+  }
+  bool within = true;
+  for (const agents::Place& place : agents::all_places()) {
+    if (!parts.contains(place.name)) continue;
+    fmt::print("{:<12} longest {:>5} of {:>5} tokens ({}), cut on {} tasks\n", place.name, parts[place.name].tokens,
+               place.most_tokens, parts[place.name].task, cut[place.name]);
+    within = within && parts[place.name].tokens <= static_cast<std::size_t>(place.most_tokens);
+  }
+  for (const auto& [name, longest] : whole)
+    fmt::print("prompt {:<12} longest {:>5} tokens ({})\n", name, longest.tokens, longest.task);
+  fmt::print("{} tasks, every part within its budget: {}\n", suite->tasks.size(), within ? "yes" : "NO");
+  return within ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+// One author at work on one task: step, judge, record, and again, until the rounds or the budget are spent.
+//
+// Every round is told to whoever listens before the next one begins, so that a record is complete up to a crash.
+// Several sessions may go on at once over one judge: they build and examine side by side, and time one after the other.
+#pragma once
+
+#include <functional>
+#include <shared_mutex>
+#include <stop_token>
+
+#include "agents/author.h"
+#include "judge/judge.h"
+
+namespace kw::agents {
+
+struct SessionOptions {
+  AuthorKind author;
+  int rounds = 0;     // 0: as many as the author usually takes
+  judge::Case rules;  // how rounds are judged: threads, caches, time, guests
+  int tune = 12;      // points of a right kernel's tunables that are tried after each round that brings one; no tokens
+  std::vector<std::string> compilers = {"g++"};  // that the tuner may choose from
+  std::filesystem::path repository;              // sources to show besides our own; empty: none
+  std::string lessons;                           // of like tasks
+  // Shared while a kernel is built and examined, held alone while one is timed.
+  std::shared_mutex* cores = nullptr;
+};
+
+// Where the time of a session went. What kw itself needs is `own_s`.
+struct Times {
+  double whole_s = 0;
+  double model_s = 0;
+  double judge_s = 0;  // the tuner included
+  double own_s() const { return whole_s - model_s - judge_s; }
+};
+
+struct Outcome {
+  Work work;  // every round
+  Times times;
+  std::string over;                   // why it ended early; empty: it did not
+  std::vector<std::string> troubles;  // with the model, in order
+};
+
+// Called after each round; an Error ends the session.
+using EachRound = std::function<Status(const Round& round, const judge::Case& asked, double spent_s)>;
+
+// An Error is a broken machine; whatever the model does is in the Outcome. `task` and `graph` must outlive it.
+Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, models::Client& client,
+                            const Prompts& prompts, const SessionOptions& options, const EachRound& each,
+                            const std::stop_token& stop = {});
+
+// The facts that are the same in every round: the task as a person is told of it and as the kernel sees it, and
+// sources.
+Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const std::filesystem::path& repository = {});
+
+}  // namespace kw::agents
