@@ -17,7 +17,9 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
     const std::string text = prompts->text(name, facts);
     int most = 600;  // of its own words
     for (const std::string& place : prompts->places_of(name)) {
-      if (place != "contract") EXPECT_NE(text.find("<" + place + ">"), std::string::npos) << name << " " << place;
+      if (place != "contract") {
+        EXPECT_NE(text.find("<" + place + ">"), std::string::npos) << name << " " << place;
+      }
       for (const Place& each : all_places()) most += each.name == place ? each.most_tokens : 0;
     }
     EXPECT_LE(text.size(), static_cast<std::size_t>(most) * 4 + (name == "contract" ? 4000 : 0)) << name;
