@@ -159,6 +159,8 @@ class AgentWorker {
       KW_TRY(again.verdict, judge.judge(one));
     }
     again.number = result.rounds;
+    again.parent = best.number;
+    again.role = "confirm";
     KW_CHECK(record(task, again, one, std::chrono::duration<double>(Clock::now() - begin).count(), "confirm", hashes));
     result.source = best.source;
     result.settings = best.settings;

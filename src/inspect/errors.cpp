@@ -119,6 +119,21 @@ std::optional<Said> said_in(std::string_view line) {
   return std::nullopt;
 }
 
+// g++ quotes as its locale does; one form is enough here.
+std::string with_plain_quotes(std::string_view said) {
+  std::string plain;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const std::string_view three = said.substr(i, 3);
+    if (three == "\u2018" || three == "\u2019") {
+      plain += '\'';
+      i += 2;
+    } else {
+      plain += said[i];
+    }
+  }
+  return plain;
+}
+
 const SourceText* source_of(const std::string& file, const std::vector<SourceText>& sources) {
   const fs::path name = fs::path(file).filename();
   for (const SourceText& source : sources) {
@@ -557,7 +572,8 @@ std::string without_template_noise(std::string message) {
 }
 
 std::vector<CodeError> errors_in(std::string_view said, const std::vector<SourceText>& sources) {
-  const std::vector<std::string_view> lines = lines_of(said);
+  const std::string plain = with_plain_quotes(said);
+  const std::vector<std::string_view> lines = lines_of(plain);
   std::vector<CodeError> errors;
   for (const Block& block : compiler_blocks(lines)) errors.push_back(from_block(block, sources));
   // g++ names calls that it cannot inline in no order.

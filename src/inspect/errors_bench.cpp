@@ -83,7 +83,7 @@ std::string said_by(const Subject& subject, const std::string& compiler, const f
 
 int main(int argc, char** argv) {
   if (argc < 2) return fmt::print("kw_errors_bench FOLDER [NAME]\n"), 2;
-  const fs::path folder = argv[1];
+  const fs::path folder = fs::canonical(argv[1]);
   const fs::path scratch = fs::temp_directory_path() / fmt::format("kw_errors_{}", ::getpid());
   fs::create_directories(scratch);
   std::vector<fs::path> files;

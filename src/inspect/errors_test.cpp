@@ -40,6 +40,17 @@ order.cpp:7:12:   required from here
   EXPECT_EQ(errors[0].message, "no match for 'operator<' (operand types are 'Pair' and 'Pair')");
 }
 
+TEST(Errors, AreTheSameInEveryLocale) {
+  const SourceText source{"k.cpp", "int f(int a) {\n  int b = a * 2\n  return b;\n}\n"};
+  const auto errors = errors_in(
+      "k.cpp: In function \u2018int f(int)\u2019:\n"
+      "k.cpp:3:3: error: expected \u2018,\u2019 or \u2018;\u2019 before \u2018return\u2019\n",
+      {source});
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].line, 2);
+  EXPECT_EQ(errors[0].message, "expected ',' or ';' before 'return'");
+}
+
 TEST(Errors, OfNvccAreRead) {
   const SourceText source{"relu.cu", R"(template <class T>
 __device__ T clamp_at(T x) {

@@ -15,6 +15,7 @@ namespace {
 constexpr int kMostRepairs = 2;  // of one kernel, in a row
 constexpr int kPatience = 3;     // rounds without a better kernel, before another branch is tried
 constexpr double kBetter = 1.01;
+constexpr double kWorthABranch = 0.5;  // of the best one's speed
 
 const std::vector<Field> kDebuggerPlan = {
     {"reflection", 600}, {"cause", 1000}, {"reach", 20, {"local", "cross"}}, {"plan", 3500}};
@@ -86,7 +87,7 @@ class Moka : public Author {
           second = &round;
         }
       }
-      if (second != nullptr) return *second;
+      if (second != nullptr && second->speed() > kWorthABranch * best->speed()) return *second;
     }
     return *best;
   }
