@@ -1,6 +1,7 @@
 #include "models/http.h"
 
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,45 @@
 
 namespace kw::models {
 namespace {
+
+// libcurl brings some thirty other libraries: loading them would double the time in which every command of kw starts,
+// and few commands talk to a model. It is opened when the first one does.
+struct Library {
+  void* handle = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  decltype(&::curl_global_init) curl_global_init = function<decltype(&::curl_global_init)>("curl_global_init");
+  decltype(&::curl_easy_init) curl_easy_init = function<decltype(&::curl_easy_init)>("curl_easy_init");
+  decltype(&::curl_easy_cleanup) curl_easy_cleanup = function<decltype(&::curl_easy_cleanup)>("curl_easy_cleanup");
+  decltype(&::curl_easy_setopt) curl_easy_setopt = function<decltype(&::curl_easy_setopt)>("curl_easy_setopt");
+  decltype(&::curl_easy_getinfo) curl_easy_getinfo = function<decltype(&::curl_easy_getinfo)>("curl_easy_getinfo");
+  decltype(&::curl_easy_strerror) curl_easy_strerror = function<decltype(&::curl_easy_strerror)>("curl_easy_strerror");
+  decltype(&::curl_multi_init) curl_multi_init = function<decltype(&::curl_multi_init)>("curl_multi_init");
+  decltype(&::curl_multi_cleanup) curl_multi_cleanup = function<decltype(&::curl_multi_cleanup)>("curl_multi_cleanup");
+  decltype(&::curl_multi_add_handle) curl_multi_add_handle =
+      function<decltype(&::curl_multi_add_handle)>("curl_multi_add_handle");
+  decltype(&::curl_multi_remove_handle) curl_multi_remove_handle =
+      function<decltype(&::curl_multi_remove_handle)>("curl_multi_remove_handle");
+  decltype(&::curl_multi_perform) curl_multi_perform = function<decltype(&::curl_multi_perform)>("curl_multi_perform");
+  decltype(&::curl_multi_poll) curl_multi_poll = function<decltype(&::curl_multi_poll)>("curl_multi_poll");
+  decltype(&::curl_multi_info_read) curl_multi_info_read =
+      function<decltype(&::curl_multi_info_read)>("curl_multi_info_read");
+  decltype(&::curl_slist_append) curl_slist_append = function<decltype(&::curl_slist_append)>("curl_slist_append");
+  decltype(&::curl_slist_free_all) curl_slist_free_all =
+      function<decltype(&::curl_slist_free_all)>("curl_slist_free_all");
+  decltype(&::curl_getdate) curl_getdate = function<decltype(&::curl_getdate)>("curl_getdate");
+
+  bool is_there() const { return handle != nullptr && curl_getdate != nullptr; }
+
+ private:
+  template <class Function>
+  Function function(const char* name) const {
+    return handle == nullptr ? nullptr : reinterpret_cast<Function>(::dlsym(handle, name));
+  }
+};
+
+const Library& lib() {
+  static const Library library;
+  return library;
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -95,16 +135,16 @@ bool is_loopback(const std::string& url) {
 
 struct Curl {
   Curl() {
-    static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+    static const CURLcode once = lib().curl_global_init(CURL_GLOBAL_DEFAULT);
     (void)once;
-    easy = curl_easy_init();
-    multi = curl_multi_init();
+    easy = lib().curl_easy_init();
+    multi = lib().curl_multi_init();
   }
   ~Curl() {
-    if (added) curl_multi_remove_handle(multi, easy);
-    curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
-    curl_slist_free_all(headers);
+    if (added) lib().curl_multi_remove_handle(multi, easy);
+    lib().curl_easy_cleanup(easy);
+    lib().curl_multi_cleanup(multi);
+    lib().curl_slist_free_all(headers);
   }
   Curl(const Curl&) = delete;
   Curl& operator=(const Curl&) = delete;
@@ -117,25 +157,25 @@ struct Curl {
 
 void prepare(Curl& curl, const Post& what, const Endpoint& endpoint, Transfer& transfer) {
   CURL* easy = curl.easy;
-  for (const std::string& header : what.headers) curl.headers = curl_slist_append(curl.headers, header.c_str());
-  curl.headers = curl_slist_append(curl.headers, "Content-Type: application/json");
-  curl.headers = curl_slist_append(curl.headers, "Expect:");  // no pause before a large body
-  curl_easy_setopt(easy, CURLOPT_URL, what.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, curl.headers);
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(what.body.size()));
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, what.body.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);  // a key goes to the address it was meant for
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "kernelwright");
-  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(endpoint.patience.connect_s * 1000));
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  if (is_loopback(what.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  curl_multi_add_handle(curl.multi, easy);
+  for (const std::string& header : what.headers) curl.headers = lib().curl_slist_append(curl.headers, header.c_str());
+  curl.headers = lib().curl_slist_append(curl.headers, "Content-Type: application/json");
+  curl.headers = lib().curl_slist_append(curl.headers, "Expect:");  // no pause before a large body
+  lib().curl_easy_setopt(easy, CURLOPT_URL, what.url.c_str());
+  lib().curl_easy_setopt(easy, CURLOPT_HTTPHEADER, curl.headers);
+  lib().curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(what.body.size()));
+  lib().curl_easy_setopt(easy, CURLOPT_POSTFIELDS, what.body.c_str());
+  lib().curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  lib().curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);  // a key goes to the address it was meant for
+  lib().curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  lib().curl_easy_setopt(easy, CURLOPT_USERAGENT, "kernelwright");
+  lib().curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+  lib().curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(endpoint.patience.connect_s * 1000));
+  lib().curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+  lib().curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  lib().curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+  lib().curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  if (is_loopback(what.url)) lib().curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  lib().curl_multi_add_handle(curl.multi, easy);
   curl.added = true;
 }
 
@@ -149,7 +189,7 @@ Trouble too_large(const Endpoint& endpoint) {
 }
 
 Trouble trouble_of(CURLcode code, const Endpoint& endpoint) {
-  const std::string what = fmt::format("{} at {}: {}", endpoint.name(), endpoint.url, curl_easy_strerror(code));
+  const std::string what = fmt::format("{} at {}: {}", endpoint.name(), endpoint.url, lib().curl_easy_strerror(code));
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
       return slow(fmt::format("{} at {}: no connection within {} s", endpoint.name(), endpoint.url,
@@ -176,6 +216,11 @@ Trouble trouble_of(CURLcode code, const Endpoint& endpoint) {
 
 Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& stop, const Piece& piece) {
   Posted posted;
+  if (!lib().is_there()) {
+    posted.trouble = Trouble{.kind = Trouble::Kind::unreachable,
+                             .message = "libcurl.so.4 is not here; on Debian: apt-get install libcurl4"};
+    return posted;
+  }
   Transfer transfer;
   transfer.piece = &piece;
   transfer.most_bytes = endpoint.most_bytes;
@@ -186,7 +231,7 @@ Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& s
   const Patience& patience = endpoint.patience;
 
   for (int running = 1; running > 0;) {
-    if (curl_multi_perform(curl.multi, &running) != CURLM_OK) break;
+    if (lib().curl_multi_perform(curl.multi, &running) != CURLM_OK) break;
     if (stop.stop_requested()) {
       posted.trouble = Trouble{.kind = Trouble::Kind::cancelled, .message = "cancelled"};
       return posted;
@@ -198,7 +243,7 @@ Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& s
     }
     // Connecting has its own time-out; until then the clock of the first byte stands still.
     curl_off_t connected_us = 0;
-    curl_easy_getinfo(curl.easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    lib().curl_easy_getinfo(curl.easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
     if (connected_us == 0 && !transfer.any_byte) transfer.last_byte = Clock::now();
     if (seconds_since(transfer.last_byte) > patience.first_byte_s) {
       posted.trouble = slow(transfer.any_byte
@@ -206,7 +251,7 @@ Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& s
                                 : fmt::format("{}: nothing came for {} s", endpoint.name(), patience.first_byte_s));
       return posted;
     }
-    curl_multi_poll(curl.multi, nullptr, 0, kStep_ms, nullptr);
+    lib().curl_multi_poll(curl.multi, nullptr, 0, kStep_ms, nullptr);
   }
 
   posted.response = std::move(transfer.response);
@@ -215,7 +260,7 @@ Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& s
     return posted;
   }
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(curl.multi, &left)) {
+  while (const CURLMsg* message = lib().curl_multi_info_read(curl.multi, &left)) {
     if (message->msg == CURLMSG_DONE && message->data.result != CURLE_OK && !transfer.all_said) {
       posted.trouble = trouble_of(message->data.result, endpoint);
     }
@@ -265,7 +310,8 @@ std::optional<double> retry_after(std::string_view value) {
     const double seconds = std::strtod(text.c_str(), &end);
     return *end == '\0' && seconds < 1e9 ? std::optional(seconds) : std::nullopt;
   }
-  const std::time_t then = curl_getdate(text.c_str(), nullptr);
+  if (!lib().is_there()) return std::nullopt;
+  const std::time_t then = lib().curl_getdate(text.c_str(), nullptr);
   if (then < 0) return std::nullopt;
   return std::max(0.0, std::difftime(then, std::time(nullptr)));
 }
