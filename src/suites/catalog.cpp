@@ -71,6 +71,18 @@ Result<Suite> find_suite(const std::string& name_or_path) {
   return fail("no suite is called '{}'; there are {}, and any path of a .toml file", name_or_path, known);
 }
 
+namespace {
+
+// What stands before the first task, and the task around a place: read in a fraction of the time that all of it takes.
+std::string with_one_task(const std::string& text, std::size_t at) {
+  constexpr char kTask[] = "\n[[task]]";
+  const std::size_t first = text.find(kTask), begin = text.rfind(kTask, at);
+  if (begin == std::string::npos) return text;
+  return text.substr(0, first) + text.substr(begin, text.find(kTask, at) - begin);
+}
+
+}  // namespace
+
 Result<Task> find_task(const std::string& name, const Lengths& dims) {
   if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
   // path/to/suite.toml:NAME
@@ -89,7 +101,12 @@ Result<Task> find_task(const std::string& name, const Lengths& dims) {
   KW_TRY(const std::vector<fs::path> files, suite_files());
   for (const fs::path& file : files) {
     KW_TRY(const std::string text, read_file(file));
-    if (text.find(quoted) == std::string::npos) continue;
+    const std::size_t at = text.find(quoted);
+    if (at == std::string::npos) continue;
+    if (auto alone = parse_suite(with_one_task(text, at), file.string()); alone.ok() && alone->tasks.size() == 1) {
+      Task& task = alone->tasks[0];
+      if (task.name == name || alone->name + "/" + task.name == name) return std::move(task);
+    }
     KW_TRY(Suite suite, parse_suite(text, file.string()));
     for (Task& task : suite.tasks) {
       if (task.name == name || suite.name + "/" + task.name == name) return std::move(task);
