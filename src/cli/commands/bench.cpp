@@ -82,8 +82,9 @@ Command bench() {
           "side by side with the frameworks. Ends with the field's table: CSR, FCR and fast_p per category and "
           "overall (docs/figures.md has the formulas). It can be stopped and resumed (`kw resume`). The budget is what "
           "the "
-          "search may spend on each task, as a time or a number of candidates; the default ends within 20 minutes for "
-          "the 190 tasks on 2 cores, and more finds more: --budget 30s. --json ends with one object: run, tasks, csr, "
+          "search may spend on each task, as a time or a number of candidates; judging and measuring the best takes a "
+          "few "
+          "seconds more. More finds more: --budget 30s. --json ends with one object: run, tasks, csr, "
           "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
           "\n\n" +
           Progress::description(),
