@@ -64,7 +64,7 @@ T* copy_padded(const T* from, const Padding<T>& padding, int axis, T* to) {
 
 // Fills y, which gets its shape here, from x; the axes of `padding` must be set.
 template <class T>
-void pad_all(kw::Tensor<const T> x, Padding<T>& padding, kw::Tensor<T>& y) {
+void pad_all(kw::Tensor<const T> x, Padding<T> padding, kw::Tensor<T>& y) {
   kw::Shape shape = x.shape();
   for (int axis = 0; axis < x.rank(); ++axis) shape[axis] = padding.axes[axis].length();
   y.allocate(shape);
