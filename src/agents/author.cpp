@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agents/answer.h"
 #include "base/nearest.h"
 
 namespace kw::agents {
@@ -40,6 +41,20 @@ std::optional<std::string> Talk::ask(std::vector<models::Message> messages, std:
     return std::nullopt;
   }
   return answer.text;
+}
+
+Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature) {
+  Round round{.role = "coder"};
+  Facts facts = work.facts;
+  facts["kernel"] = work.plain;
+  const auto answer =
+      talk.ask({{models::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem, temperature);
+  if (!answer) return round;
+  Code code = code_in(*answer, work.plain);
+  round.source = std::move(code.source);
+  round.problem = std::move(code.problem);
+  round.edits = code.edits;
+  return round;
 }
 
 std::vector<AuthorKind> all_authors() {

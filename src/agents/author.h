@@ -99,6 +99,9 @@ std::vector<AuthorKind> all_authors();
 // By name; an unknown one gets the nearest.
 Result<AuthorKind> find_author(const std::string& name);
 
+// A kernel in one answer to one question, the plain kernel in it.
+Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
+
 // What the judge said, for a prompt: the reason and the errors, or how fast it is.
 std::string verdict_text(const Round& round);
 // The rounds in a line or two each, the newest last.

@@ -1,5 +1,4 @@
 // One question, one answer: what a model can do alone.
-#include "agents/answer.h"
 #include "agents/author.h"
 
 namespace kw::agents::authors {
@@ -7,18 +6,7 @@ namespace {
 
 class OneShot : public Author {
  public:
-  Round next(Work& work, Talk& talk) override {
-    Round round{.role = "coder"};
-    Facts facts = work.facts;
-    facts["kernel"] = work.plain;
-    const auto answer = talk.ask({{models::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem);
-    if (!answer) return round;
-    Code code = code_in(*answer, work.plain);
-    round.source = std::move(code.source);
-    round.problem = std::move(code.problem);
-    round.edits = code.edits;
-    return round;
-  }
+  Round next(Work& work, Talk& talk) override { return ask_for_kernel(work, talk); }
 };
 
 }  // namespace
