@@ -41,15 +41,6 @@ Result<int> whole_number(const Arguments& arguments, const std::string& name, in
   return static_cast<int>(value);
 }
 
-std::vector<std::string> compilers_here() {
-  std::vector<std::string> found;
-  for (const targets::ToolFound& tool : targets::look_for_tools()) {
-    if (tool.works() && (tool.tool.name == "g++" || tool.tool.name == "clang++")) found.push_back(tool.tool.name);
-  }
-  std::ranges::sort(found, std::greater<>());
-  return found;
-}
-
 class AgentWorker {
  public:
   AgentWorker(store::Store& store, models::Client& client, const agents::Prompts& prompts, const Guests& guests)
@@ -295,7 +286,7 @@ Result<AgentRun> run_agents(const Arguments& arguments, std::vector<Task> tasks,
   KW_TRY(worker.options.rounds, whole_number(arguments, "--rounds", worker.options.author.usual_rounds, 1000));
   KW_TRY(worker.in_flight, whole_number(arguments, "--in-flight", 1, 256));
   worker.options.rules.budget_s = kRound_s;
-  worker.options.compilers = compilers_here();
+  worker.options.compilers = targets::kernel_compilers();
   worker.options.repository = arguments.text("--repo");
   worker.quiet = arguments.has("--quiet") || arguments.has("--json");
   return worker.work(suite, tasks);

@@ -65,7 +65,7 @@ class Worker {
     KW_TRY(const store::RunSummary now, store_.run(run_.id));
     if (now.done < now.planned) {
       fmt::print(stderr, "kw: {} of {} could not be judged; {} tries them again\n", now.planned - now.done, now.planned,
-                 how_to_resume());
+                 how_to_resume(store_, run_.id));
       return kBroken;
     }
     if (problems_before_ > 0) return kBroken;
@@ -232,7 +232,7 @@ class Worker {
       progress_.end("stopped");
       // Where even that cannot be written, the run is open and nobody holds it: resumable all the same.
       [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
-      return fail("{}; {} goes on", status.error().message, how_to_resume());
+      return fail("{}; {} goes on", status.error().message, how_to_resume(store_, run_.id));
     }
     KW_TRY(const store::RunSummary now, store_.run(run_.id));
     const bool done = now.done == now.planned;
@@ -246,12 +246,7 @@ class Worker {
     if (finished_) return;
     [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
     progress_.end("stopped");
-    fmt::print(stderr, "kw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
-  }
-
-  std::string how_to_resume() const {
-    const bool usual = store_.folder() == store_folder({});
-    return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
+    say_stopped(store_, run_.id);
   }
 
   store::Store& store_;
@@ -310,6 +305,15 @@ Status record_one(store::Store& store, const judge::Case& one, const Verdict& ve
                          .key = store::sha256(judge::key_of(one)),
                          .versions = RivalVersions(machine).of(one)}));
   return store.set_state(run, "done", "done");
+}
+
+std::string how_to_resume(const store::Store& store, std::int64_t run) {
+  const bool usual = store.folder() == store_folder({});
+  return fmt::format("`kw resume r{}{}`", run, usual ? "" : " --store " + store.folder().string());
+}
+
+void say_stopped(const store::Store& store, std::int64_t run) {
+  fmt::print(stderr, "kw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume(store, run));
 }
 
 std::string command_line() {

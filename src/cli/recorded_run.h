@@ -28,6 +28,11 @@ std::string answer_line(std::int64_t position, const std::string& label, const s
 Status record_one(store::Store& store, const judge::Case& one, const Verdict& verdict, double spent_s,
                   const std::string& tier);
 
+// "`kw resume r3`", with the store where it is not the usual one.
+std::string how_to_resume(const store::Store& store, std::int64_t run);
+// The last words of a run that was interrupted.
+void say_stopped(const store::Store& store, std::int64_t run);
+
 // This program's words, as they were typed.
 std::string command_line();
 

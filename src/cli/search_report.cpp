@@ -5,41 +5,17 @@
 #include <ostream>
 
 #include "cli/search_run.h"
-#include "report/figures.h"
+#include "report/tables.h"
 #include "workbench/task_text.h"
 
 namespace kw::cli {
 namespace {
 
-std::string share_text(const std::optional<double>& share) { return share ? fmt::format("{:.1f}", 100 * *share) : "-"; }
-
-void print_table(const report::RunFigures& figures, std::ostream& out) {
-  const auto line = [&](const report::Figures& one) {
-    fmt::print(out, "{:<16} {:>5} {:>6} {:>6}", one.category.empty() ? "all" : one.category, one.tasks,
-               share_text(one.share(one.built)), share_text(one.share(one.accepted)));
-    for (const report::RivalFigures& rival : figures.overall.rivals) {
-      const report::RivalFigures* here = one.against(rival.rival);
-      for (std::size_t i = 0; i < 3; ++i) {
-        fmt::print(out, " {:>7}", here != nullptr ? share_text(here->share(here->fast[i])) : "-");
-      }
-      fmt::print(out, " {:>8}", here != nullptr && here->geomean ? fmt::format("{:.2f}", *here->geomean) : "-");
-    }
-    fmt::print(out, "\n");
-  };
-  fmt::print(out, "\n{:<35}", "in percent");
-  for (const report::RivalFigures& rival : figures.overall.rivals) fmt::print(out, " {:^32}", "against " + rival.rival);
-  fmt::print(out, "\n{:<16} {:>5} {:>6} {:>6}", "CATEGORY", "TASKS", "CSR", "FCR");
-  for (std::size_t i = 0; i < figures.overall.rivals.size(); ++i) {
-    fmt::print(out, " {:>7} {:>7} {:>7} {:>8}", "fast0.5", "fast1", "fast1.5", "geomean");
-  }
-  fmt::print(out, "\n");
-  for (const report::Figures& one : figures.categories) line(one);
-  line(figures.overall);
+void print_tables(const report::RunFigures& figures, std::ostream& out) {
   for (const report::RivalFigures& rival : figures.overall.rivals) {
-    if (rival.left_out > 0) {
-      fmt::print(out, "{}: {} tasks that it does not run right are left out\n", rival.rival, rival.left_out);
-    }
+    out << "\n" << report::as_text(report::category_table(figures, rival.rival));
   }
+  if (figures.overall.rivals.empty()) out << "\n" << report::as_text(report::category_table(figures));
   for (const std::string& remark : figures.remarks) fmt::print(out, "{}\n", remark);
 }
 
@@ -64,7 +40,7 @@ Result<int> report_figures(const store::Store& store, std::int64_t run, bool jso
   if (json) {
     out << report::figures_as_json(figures) << "\n";
   } else {
-    print_table(figures, out);
+    print_tables(figures, out);
     fmt::print(out, "\nrun {}: kw report {} shows all of it; --budget says how much to spend on each task\n",
                figures.run.name(), figures.run.name());
   }

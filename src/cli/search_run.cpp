@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,19 +28,13 @@
 namespace kw::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 using namespace workbench;
 
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::vector<std::string> compilers_here() {
-  std::vector<std::string> found;
-  for (const targets::ToolFound& tool : targets::look_for_tools()) {
-    if (tool.works() && (tool.tool.name == "g++" || tool.tool.name == "clang++")) found.push_back(tool.tool.name);
-  }
-  std::ranges::sort(found, std::greater<>());  // g++ is what a source without wishes is built with
-  return found;
-}
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // What names a candidate of a task.
 std::string name_of_candidate(const std::string& source_hash, const std::string& settings) {
@@ -49,6 +44,11 @@ std::string name_of_candidate(const std::string& source_hash, const std::string&
 // What progress calls the search of a task, and a candidate of it.
 constexpr std::int64_t kSearching = 1;
 constexpr std::int64_t kTried = 2;
+
+// Judging the best of a task takes about so long, until it is known better.
+constexpr double kJudging_s = 2.5;
+// A task whose time is spent already still gets a glance at a candidate or two.
+constexpr double kLeastSearch_s = 0.2;
 
 class SearchWorker {
  public:
@@ -66,7 +66,7 @@ class SearchWorker {
     progress_.end(status.ok() ? "done" : "stopped");
     if (!status.ok()) {
       [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", status.error().message);
-      return fail("{}; {} goes on", status.error().message, how_to_resume());
+      return fail("{}; {} goes on", status.error().message, how_to_resume(store_, run_.id));
     }
     return store_.set_state(run_.id, "done", "done");
   }
@@ -81,6 +81,7 @@ class SearchWorker {
       KW_TRY(guests_, Guests::chosen(rivals));
       const Json& search = rules.at("search");
       KW_TRY(budget_, search::parse_budget(search.at("budget")));
+      within_s_ = search.value("within_s", 0.0);
       KW_TRY(strategy_, search::find_strategy(run_.about.strategy));
       if (search.contains("kernel")) {
         kernel_ = judge::Source{search.at("kernel").at("file"), search.at("kernel").at("source")};
@@ -95,7 +96,7 @@ class SearchWorker {
     if (!kernel_) {
       KW_TRY(techniques_, authors::read_techniques());
     }
-    compilers_ = compilers_here();
+    compilers_ = targets::kernel_compilers();
     return read_record();
   }
 
@@ -125,10 +126,22 @@ class SearchWorker {
     std::int64_t before = 0;
     for (const Task& task : tasks_) before += done_.contains(store::hash_of(snapshot(task))) ? 1 : 0;
     progress_.plan({.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = before});
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (done_.contains(store::hash_of(snapshot(tasks_[i])))) continue;
-      KW_CHECK(search_one(judge, tasks_[i]));
+    std::int64_t left = std::ssize(tasks_) - before;
+    const auto begin = Clock::now();
+    double judging_s = kJudging_s * static_cast<double>(left);  // of what is left, as far as is known
+    std::int64_t judged = 0;
+    double spent_judging_s = 0;
+    for (const Task& task : tasks_) {
+      if (done_.contains(store::hash_of(snapshot(task)))) continue;
+      search::Budget budget = budget_;
+      if (within_s_ > 0) {
+        const double share_s = (within_s_ - seconds_since(begin) - judging_s) / static_cast<double>(left);
+        budget.seconds = std::max(kLeastSearch_s, budget.seconds > 0 ? std::min(budget.seconds, share_s) : share_s);
+      }
+      KW_TRY(const double one_s, search_one(judge, task, budget));
       progress_.advance();
+      spent_judging_s += one_s;
+      judging_s = spent_judging_s / static_cast<double>(++judged) * static_cast<double>(--left);
     }
     return {};
   }
@@ -148,7 +161,8 @@ class SearchWorker {
     return kernels;
   }
 
-  Status search_one(judge::Judge& judge, const Task& task) {
+  // How many seconds of it went into judging the best.
+  Result<double> search_one(judge::Judge& judge, const Task& task, const search::Budget& budget) {
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     KW_TRY(std::vector<search::Kernel> kernels, kernels_of(graph));
     KW_TRY(const search::Space space, search::Space::of(std::move(kernels), compilers_));
@@ -159,7 +173,7 @@ class SearchWorker {
     const auto& known = known_[store::hash_of(snapshot(task))];
     std::vector<search::Observation> observed;
     progress_.start(kSearching, task.name, "", "searching");
-    search::Plan plan{.task = &task, .space = &space, .strategy = strategy.get(), .budget = budget_};
+    search::Plan plan{.task = &task, .space = &space, .strategy = strategy.get(), .budget = budget};
     plan.tried = [&](const search::Trial& trial) -> Status {
       observed.push_back({trial.point, trial.time});
       KW_CHECK(record(task, space, trial.point, trial.asked, trial.verdict, trial.spent_s, "search"));
@@ -176,6 +190,7 @@ class SearchWorker {
     KW_TRY(const search::Found found, search::search(judge, plan));
     KW_CHECK(search::remember(store_, machine_identity(), graph, space, observed));
 
+    const auto chosen = Clock::now();
     progress_.start(kSearching, task.name, "", "judging the best");
     judge::Case rules = rules_;
     KW_TRY(rules.guests, guests_.of(task, rules.threads));
@@ -196,7 +211,7 @@ class SearchWorker {
             .verdict = winner.verdict,
             .tried = found.tried,
             .exhausted = found.exhausted});
-    return {};
+    return seconds_since(chosen);
   }
 
   Status record(const Task& task, const search::Space& space, const search::Point& point, const judge::Case& asked,
@@ -224,12 +239,7 @@ class SearchWorker {
     if (finished_) return;
     progress_.end("stopped");
     [[maybe_unused]] const Status noted = store_.set_state(run_.id, "stopped", "stopped", "interrupted");
-    fmt::print(stderr, "\nkw: stopped, and all that was judged is recorded; to go on: {}\n", how_to_resume());
-  }
-
-  std::string how_to_resume() const {
-    const bool usual = store_.folder() == store_folder({});
-    return fmt::format("`kw resume {}{}`", run_.name(), usual ? "" : " --store " + store_.folder().string());
+    say_stopped(store_, run_.id);
   }
 
   store::Store& store_;
@@ -239,6 +249,7 @@ class SearchWorker {
   judge::Case rules_;
   Guests guests_;
   search::Budget budget_;
+  double within_s_ = 0;
   search::StrategyKind strategy_;
   std::optional<judge::Source> kernel_;
   std::vector<Task> tasks_;
@@ -267,6 +278,7 @@ Result<std::int64_t> begin_search(store::Store& store, const SearchOrder& order)
   how.budget_s = order.confirm_s;
   Json rules = Json::parse(rules_as_json(how, true, order.rivals));
   rules["search"] = {{"budget", order.budget}};
+  if (order.within_s > 0) rules["search"]["within_s"] = order.within_s;
   if (order.kernel) {
     rules["search"]["kernel"] = {{"file", as_utf8(order.kernel->name)}, {"source", order.kernel->text}};
   }

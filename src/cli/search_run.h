@@ -26,6 +26,7 @@ struct SearchOrder {
   std::string author = "templates";
   std::string strategy = "auto";
   std::string budget = "3s";  // of each task; search/engine.h reads it
+  double within_s = 0;        // of all tasks together, judging the best included; 0: as long as it takes
   double confirm_s = 0.5;     // of timing the winner
   std::string rivals = {};    // as Guests calls them
   std::int64_t seed = 1;

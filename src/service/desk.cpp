@@ -18,6 +18,7 @@
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/catalog.h"
+#include "targets/cpu/tools.h"
 #include "workbench/case_record.h"
 #include "workbench/machine.h"
 
@@ -268,7 +269,7 @@ struct Desk::Inside {
     KW_TRY(Tunables tunables, read_tunables(job.one.source.text));
     KW_TRY(const search::Space space,
            search::Space::of({{"submitted", job.one.source.name, job.one.source.text, std::move(tunables)}},
-                             {"g++", "clang++"}));
+                             targets::kernel_compilers()));
     KW_TRY(const search::StrategyKind kind, search::find_strategy(kStrategy));
     const std::unique_ptr<search::Strategy> strategy = kind.make({.space = &space});
     const Alone alone(floor);

@@ -1,9 +1,7 @@
 // kw bench: the whole benchmark.
 #include <fmt/ostream.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -15,12 +13,23 @@
 #include "cli/search_report.h"
 #include "cli/search_run.h"
 #include "cli/store_folder.h"
+#include "search/engine.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
 namespace {
 
 constexpr char kDefaultSuite[] = "mobilekernelbench";
+// Unless something else is said, the whole takes no longer: the first command of a new user ends before the coffee is
+// cold.
+constexpr char kUsualTime[] = "18m";
+
+// "18m", in seconds.
+Result<double> time_of(const std::string& text) {
+  const auto budget = search::parse_budget(text);
+  if (!budget.ok() || budget->seconds <= 0) return fail("--within {}: say a time, such as 20m or 2h", text);
+  return budget->seconds;
+}
 
 // Names with commas; a name may end in * and stand for all that begin so. A category's name stands for its tasks.
 Result<std::vector<Task>> wanted_tasks(std::vector<Task> all, const std::string& said) {
@@ -59,7 +68,14 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     KW_TRY(const AgentRun done, run_agents(arguments, std::move(order.tasks), order.suite, record));
     return report_figures(record, done.run, arguments.has("--json"), out);
   }
-  if (arguments.has("--budget")) order.budget = arguments.text("--budget");
+  if (arguments.has("--budget")) {
+    order.budget = arguments.text("--budget");
+  } else if (arguments.has("--within")) {
+    order.budget = arguments.text("--within");  // its share of it, that is
+  }
+  if (arguments.has("--within") || !arguments.has("--budget")) {
+    KW_TRY(order.within_s, time_of(arguments.has("--within") ? arguments.text("--within") : kUsualTime));
+  }
   if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
   if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
   KW_TRY(const Guests guests, Guests::chosen(arguments));
@@ -81,10 +97,11 @@ Command bench() {
           "it "
           "side by side with the frameworks. Ends with the field's table: CSR, FCR and fast_p per category and "
           "overall (docs/figures.md has the formulas). It can be stopped and resumed (`kw resume`). The budget is what "
-          "the "
-          "search may spend on each task, as a time or a number of candidates; judging and measuring the best takes a "
-          "few "
-          "seconds more. More finds more: --budget 30s. --json ends with one object: run, tasks, csr, "
+          "the search may spend on each task, as a time or a number of candidates; judging and measuring the best "
+          "takes "
+          "a few seconds more. --within is about the whole: tasks share the time that is left. With neither, each task "
+          "gets up to 3 seconds and all of them 18 minutes. More finds more: --within 2h. --json ends with one object: "
+          "run, tasks, csr, "
           "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
           "\n\n" +
           Progress::description(),
@@ -94,6 +111,9 @@ Command bench() {
             .value = "NAMES",
             .help = "only these: names or categories with commas; Conv* means all that begin so"},
            {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
+           {.name = "--within",
+            .value = "TIME",
+            .help = "of the whole, shared among the tasks: 20m; unless said 18m, or no limit with --budget"},
            author_option(),
            {.name = "--strategy",
             .value = "NAME",

@@ -14,6 +14,7 @@
 #include "cli/config.h"
 #include "cli/describe.h"
 #include "cli/guests.h"
+#include "cli/kernel_file.h"
 #include "cli/recorded_run.h"
 #include "cli/store_folder.h"
 #include "cli/verdict_text.h"
@@ -28,18 +29,6 @@ namespace kw::cli::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Sources are written by people and models; what is longer than this is something else.
-constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
-
-Result<judge::Source> read_source(const std::string& file) {
-  KW_TRY(std::string text, read_file(file, kMostSourceBytes));
-  if (text.find('\0') != std::string::npos) {
-    return fail("{}: this is no source text: it has zero bytes in it; kw eval takes the C or C++ source of a kernel",
-                file);
-  }
-  return judge::Source{std::filesystem::path(file).filename().string(), std::move(text)};
-}
 
 // What the flag says, or the setting of its name.
 Result<double> number_of(const Arguments& arguments, const std::string& name, double otherwise, double least,
@@ -58,7 +47,7 @@ Result<double> number_of(const Arguments& arguments, const std::string& name, do
 Result<judge::Case> rules_of(const Arguments& arguments) {
   judge::Case rules;
   for (const std::string& file : arguments.texts("--against")) {
-    KW_TRY(judge::Source rival, read_source(file));
+    KW_TRY(judge::Source rival, read_kernel(file));
     rules.against.push_back(std::move(rival));
   }
   KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
@@ -85,7 +74,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   one.task = &task;
-  KW_TRY(one.source, read_source(arguments.text("FILE")));
+  KW_TRY(one.source, read_kernel(arguments.text("FILE")));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   if (one.timed) {
     KW_TRY(one.guests, guests.of(task, one.threads));
@@ -145,7 +134,7 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
   rules.task = &tasks.at(name);
   if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
   if (json.contains("file")) {
-    KW_TRY(rules.source, read_source(text_at("file")));
+    KW_TRY(rules.source, read_kernel(text_at("file")));
   } else {
     rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
   }

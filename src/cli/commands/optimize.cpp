@@ -1,16 +1,15 @@
 // kw optimize: searches a fast kernel for one task and writes it to take away.
 #include <fmt/ostream.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/files.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/guests.h"
+#include "cli/kernel_file.h"
 #include "cli/search_run.h"
 #include "cli/store_folder.h"
 #include "cli/takeaway.h"
@@ -23,8 +22,6 @@ namespace kw::cli::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
 
 bool is_source(const std::string& word) {
   const std::string extension = std::filesystem::path(word).extension().string();
@@ -39,12 +36,12 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   if (is_source(what)) {
     if (!arguments.has("--task")) return fail("{}: a kernel of your own needs --task TASK: for what is it?", what);
     task_name = arguments.text("--task");
-    KW_TRY(std::string text, read_file(what, kMostSourceBytes));
-    KW_TRY(const Tunables tunables, read_tunables(text));
+    KW_TRY(judge::Source kernel, read_kernel(what));
+    KW_TRY(const Tunables tunables, read_tunables(kernel.text));
     if (tunables.list.empty() && tunables.compilers.empty() && tunables.flags.empty()) {
       fmt::print(stderr, "kw: {} has no tunables (KW_TUNE): only compilers and flags are searched\n", what);
     }
-    order.kernel = judge::Source{std::filesystem::path(what).filename().string(), std::move(text)};
+    order.kernel = std::move(kernel);
     order.author = "file";
   } else if (arguments.has("--task")) {
     return fail("--task {}: {} is no source file (.cpp, .c) that it could belong to", arguments.text("--task"), what);

@@ -1,6 +1,7 @@
 // kw optimize, bench and memory with a real judge and small budgets.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -93,6 +94,7 @@ TEST_F(SlowSearch, SaysWhatIsWrongWithAnOrder) {
       {{"optimize", "Relu", "--author", "nobody"}, "templates"},
       {{"bench", "--tasks", "Rellu"}, "Relu"},
       {{"bench", "nosuite"}, "nosuite"},
+      {{"bench", "--within", "20"}, "20m"},
   };
   for (const auto& [words, wanted] : orders) {
     const Answer answer = run(words);
@@ -118,6 +120,16 @@ TEST_F(SlowSearch, BenchEndsWithTheFieldsFiguresAndIsRemembered) {
   EXPECT_EQ(again["candidates"], json["candidates"]);
   EXPECT_EQ(run({"memory", "--forget"}).code, kYes);
   EXPECT_EQ(Json::parse(run({"memory", "--json"}).out).size(), 0u);
+}
+
+TEST_F(SlowSearch, BenchSharesItsTimeAmongItsTasks) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Answer answer =
+      run({"bench", "--tasks", "ReduceL1,ReduceL2,ReduceMax", "--within", "12s", "--json", "--quiet"});
+  ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
+  EXPECT_EQ(Json::parse(answer.out)["fcr"], 1.0);
+  // Searches alone, without a limit of their own, would take half an hour; what cannot be hurried is left room for.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST_F(SlowSearch, GoesOnWithATaskThatHasNoWinnerYet) {

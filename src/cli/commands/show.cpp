@@ -12,6 +12,7 @@
 #include "search/space.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
+#include "targets/cpu/tools.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -53,7 +54,7 @@ Status show_kernels(const ops::Graph& graph, std::ostream& out) {
     const std::string name = draft.technique;
     KW_TRY(const search::Space space,
            search::Space::of({{name, name + ".cpp", std::move(draft.source), std::move(draft.tunables)}},
-                             {"g++", "clang++"}));
+                             targets::kernel_compilers()));
     fmt::print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
   }
   return {};

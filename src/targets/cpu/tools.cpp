@@ -108,6 +108,15 @@ std::vector<ToolFound> look_for_tools() {
   return look_for(known_tools(), folders ? folders : "");
 }
 
+std::vector<std::string> kernel_compilers() {
+  const char* folders = std::getenv("PATH");
+  std::vector<std::string> found;
+  for (const char* name : {"g++", "clang++"}) {
+    if (!program_in(folders ? folders : "", name).empty()) found.push_back(name);
+  }
+  return found;
+}
+
 std::vector<Tool> missing_tools(std::span<const ToolFound> found) {
   std::vector<Tool> missing;
   for (const ToolFound& each : found) {

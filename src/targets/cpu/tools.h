@@ -35,6 +35,10 @@ std::vector<ToolFound> look_for(std::span<const Tool> tools, const std::string& 
 // The tools of the table along $PATH.
 std::vector<ToolFound> look_for_tools();
 
+// Of the compilers that a kernel may ask for ("g++", "clang++"), those along $PATH; the one that a kernel without
+// wishes gets comes first. Only looked up, not started: quick.
+std::vector<std::string> kernel_compilers();
+
 // Those that do not work here and could be of use.
 std::vector<Tool> missing_tools(std::span<const ToolFound> found);
 
