@@ -14,6 +14,7 @@
 #include "judge/cores.h"
 #include "judge/secret.h"
 #include "ops/draw.h"
+#include "targets/cpu/facts.h"
 
 namespace kw::judge {
 namespace {
@@ -26,8 +27,8 @@ constexpr auto kMostCallTime = 10s;
 constexpr double kGroupNs = 150'000;
 // Calls shorter than this are preceded by one on old inputs, so that code and tables are warm.
 constexpr double kWarmUpBelowNs = 300'000;
-// What the buffers of a group may take of the core's own cache.
-constexpr std::uint64_t kGroupBytes = std::uint64_t{1} << 20;
+// The core's own cache, where the system does not tell.
+constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
 // References for timed calls may take this share of the budget.
 constexpr double kReferenceShare = 0.25;
 constexpr int kFewestVerified = 2;
@@ -51,6 +52,19 @@ constexpr double kSlowWarmUpNs = 5'000'000;
 constexpr double kFarBehind = 3;
 // Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.
 constexpr double kLoose = 16;
+
+// What the buffers of a group may take: half of the core's own cache, so that the calls of a group find their tensors
+// as warm as a single call, and a framework's, would.
+std::uint64_t group_bytes() {
+  static const std::uint64_t bytes = [] {
+    std::uint64_t own = 0;
+    for (const targets::Cache& cache : targets::read_cpu_facts().caches) {
+      if (cache.level == 2 && cache.holds_data()) own = cache.size_bytes;
+    }
+    return (own > 0 ? own : kUsualCacheBytes) / 2;
+  }();
+  return bytes;
+}
 
 struct Runner {
   Cell cell;
@@ -247,7 +261,7 @@ class Race {
       if (!instance_.constant[i]) call_bytes += static_cast<std::uint64_t>(instance_.inputs[i].bytes());
     }
     for (const TensorType& type : instance_.outputs) call_bytes += static_cast<std::uint64_t>(type.bytes());
-    const std::uint64_t room = std::max<std::uint64_t>(kGroupBytes / call_bytes, 1);
+    const std::uint64_t room = std::max<std::uint64_t>(group_bytes() / call_bytes, 1);
     const double wanted = std::ceil(kGroupNs / std::max(shortest, 100.0));
     int calls =
         static_cast<int>(std::min({wanted, static_cast<double>(room), static_cast<double>(host::kMostCalls - 1)}));
