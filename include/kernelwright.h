@@ -307,7 +307,8 @@ struct List {
   const T* end() const { return first + count; }
 };
 
-/* A view of a tensor: an input (const T), an output, or a result in between that lives in scratch memory. */
+/* A view of a tensor: an input (const T), an output, a result in between that lives in scratch memory, or memory of
+ * the kernel's own. */
 template <class T>
 class Tensor {
  public:
@@ -335,10 +336,16 @@ class Tensor {
   T* end() const { return data_ + count_; }
 
   /* Gives a result its shape. Of an output the memory is there already, and only an output whose shape depends on
-   * values takes another shape than it came with; a result in between gets its memory from scratch. */
+   * values takes another shape than it came with; a result in between gets its memory from scratch; memory of the
+   * kernel's own has to suffice. */
   void allocate(const Shape& shape) {
+    const int64_t room = count_;
     shape_ = shape;
     count_ = shape.count();
+    if (call_ == nullptr) {
+      if (count_ > room) abort();
+      return;
+    }
     if (bound_ == nullptr) {
       data_ = static_cast<T*>(kw_scratch(call_, count_ * static_cast<int64_t>(sizeof(T))));
       if (data_ == nullptr) abort();

@@ -2,6 +2,7 @@
 //
 // serves: Add, BitwiseAnd, BitwiseOr, BitwiseXor, Div, Mul, PRelu, Sub
 // types: float32, int32, int64
+// parts: any
 #include "parts/binary_runs.h"
 #include "plain/parts/wide.h"
 

@@ -3,6 +3,7 @@
 // serves: Max, Min, Sum
 // types: float32, int32, int64
 // when: inputs == 2
+// parts: any
 #include <vector>
 
 #include "parts/binary_runs.h"

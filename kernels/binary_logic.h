@@ -2,6 +2,7 @@
 //
 // serves: And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Or, Xor
 // types: bool, float32, int32, int64
+// parts: any
 #include "parts/binary_runs.h"
 
 template <class T>

@@ -2,6 +2,7 @@
 //
 // serves: Erf, Gelu
 // types: float32
+// parts: any
 #include "parts/map.h"
 #include "parts/math_erf.h"
 #include "parts/math_hyperbolic.h"

@@ -2,6 +2,7 @@
 //
 // serves: Celu, Cosh, Elu, Exp, Mish, Selu, Sigmoid, Sinh, Softplus, Swish, Tanh
 // types: float32
+// parts: any
 #include "parts/map.h"
 #include "parts/math_hyperbolic.h"
 

@@ -2,6 +2,7 @@
 //
 // serves: Acosh, Asinh, Atanh, Log
 // types: float32
+// parts: any
 #include "parts/map.h"
 #include "parts/math_area.h"
 

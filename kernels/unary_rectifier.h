@@ -2,6 +2,7 @@
 //
 // serves: Clip, HardSigmoid, HardSwish, LeakyRelu, Relu, Shrink, Softsign, ThresholdedRelu
 // types: float32
+// parts: any
 #include "parts/map.h"
 
 using simd::Floats;

@@ -2,6 +2,7 @@
 //
 // serves: Abs, Ceil, Floor, Neg, Reciprocal, Round, Sign, Sqrt
 // types: float32
+// parts: any
 #include "parts/map.h"
 
 using simd::Floats;

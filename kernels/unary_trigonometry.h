@@ -2,6 +2,7 @@
 //
 // serves: Acos, Asin, Atan, Cos, Sin, Tan
 // types: float32
+// parts: any
 #include "parts/map.h"
 #include "parts/math_arc.h"
 #include "parts/math_trig.h"

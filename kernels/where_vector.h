@@ -2,6 +2,7 @@
 //
 // serves: Where
 // types: float32
+// parts: any
 #include "parts/broadcast_runs.h"
 #include "parts/map.h"
 

@@ -97,6 +97,9 @@ Result<Technique> read_technique(const fs::path& file) {
       }
     } else if (word == "when") {
       technique.when = rest;
+    } else if (word == "parts") {
+      if (rest != "any") return fail("{}:{}: parts: {}: only \"any\" is known", file.string(), number, rest);
+      technique.any_part = true;
     } else if (word == "order") {
       technique.order = std::atoi(rest.c_str());
     } else if (!idea_ended) {
@@ -159,7 +162,8 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
       continue;
     }
     const bool prepares = std::ranges::find(choice[i]->prepares, op) != choice[i]->prepares.end();
-    pieces.push_back({.file = choice[i]->file, .space = choice[i]->name, .prepares = prepares});
+    pieces.push_back(
+        {.file = choice[i]->file, .space = choice[i]->name, .prepares = prepares, .any_part = choice[i]->any_part});
     if (("+" + draft.technique + "+").find("+" + choice[i]->name + "+") == std::string::npos) {
       draft.technique += (draft.technique.empty() ? "" : "+") + choice[i]->name;
     }

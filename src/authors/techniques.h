@@ -7,6 +7,8 @@
 //   // types: float32                     of all the node's float tensors; any of a list; left out: all types
 //   // when: group == 1 && rank0 == 4     integer arithmetic on the node's facts, below; left out: always
 //   // order: 10                          which is tried first: the lowest; 50 where it is left out, plain code is last
+//   // parts: any                         element by element: of a part of its inputs it computes that part of its
+//                                         outputs, so that neighbours can work block by block
 //
 // Facts: the node's integer attributes by their names (`group`), lists of them by name and place (`kernel_shape0`),
 // `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, and `size0`: how many elements it has.
@@ -31,6 +33,7 @@ struct Technique {
   std::vector<DType> types;
   std::string when;
   int order = 50;
+  bool any_part = false;
   std::vector<std::string> prepares;  // operators with a prepare_OP
 };
 

@@ -102,6 +102,29 @@ std::string joined(const std::vector<std::string>& items) {
   return text;
 }
 
+// One behind the last node of the group that begins here: nodes that compute any part alone, of which each reads what
+// one before it in the group made, and only the last, which makes an output of the task, is read by anyone else.
+std::size_t end_of_group(const ops::Graph& graph, const std::vector<Piece>& pieces, std::size_t begin) {
+  const auto is_output = [&](int slot) { return std::ranges::find(graph.outputs, slot) != graph.outputs.end(); };
+  std::size_t end = begin;
+  while (end < graph.nodes.size() && pieces[end].any_part && graph.nodes[end].outputs.size() == 1) ++end;
+  for (; end > begin + 1; --end) {
+    if (!is_output(graph.nodes[end - 1].outputs[0])) continue;
+    std::set<int> made;
+    for (std::size_t i = begin; i + 1 < end; ++i) made.insert(graph.nodes[i].outputs[0]);
+    const bool leaves = std::ranges::any_of(made, is_output);
+    bool read_later = false;
+    for (std::size_t i = end; i < graph.nodes.size(); ++i) {
+      read_later |= std::ranges::any_of(graph.nodes[i].inputs, [&](int slot) { return made.contains(slot); });
+    }
+    bool left_out = false;
+    for (std::size_t i = begin; i < end; ++i)
+      left_out |= std::ranges::any_of(graph.nodes[i].inputs, [](int slot) { return slot < 0; });
+    if (!leaves && !read_later && !left_out) return end;
+  }
+  return begin + 1;
+}
+
 // "Softmax(call.node(0), x, y);" with the declarations of results before it.
 class Writer {
  public:
@@ -121,7 +144,15 @@ class Writer {
       line("auto {} = call.output<{}>({});", names_[slot], cpp_type(graph_.types[slot].dtype), i);
     }
     if (prepares()) line("const auto kept = call.prepared<const void*>();");
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(graph_.nodes[i], i);
+    for (std::size_t i = 0; i < graph_.nodes.size();) {
+      const std::size_t end = end_of_group(graph_, pieces_, i);
+      if (end - i > 1) {
+        blocks(i, end);
+      } else {
+        node(graph_.nodes[i], i);
+      }
+      i = end;
+    }
     return text_;
   }
 
@@ -147,7 +178,64 @@ class Writer {
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += "  " + fmt::format(format, std::forward<Args>(args)...) + "\n";
+    text_ += indent_ + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  // A group of nodes: block by block where all tensors go in step, else one node after the other.
+  void blocks(std::size_t begin, std::size_t end) {
+    std::vector<int> inside;        // results of the group but the last
+    std::vector<std::string> read;  // from outside
+    for (std::size_t i = begin; i < end; ++i) {
+      for (const int slot : graph_.nodes[i].inputs) {
+        const std::string& name = inputs_[static_cast<std::size_t>(slot)];
+        const bool is_inside = std::ranges::find(inside, slot) != inside.end();
+        if (!is_inside && std::ranges::find(read, name) == read.end()) read.push_back(name);
+      }
+      if (i + 1 < end) inside.push_back(graph_.nodes[i].outputs[0]);
+    }
+    const std::vector<std::string> names = names_, inputs = inputs_;
+    const Names all_names = all_names_;
+    line("if (in_step({})) {{", joined(read));
+    indent_ = "    ";
+    line("const int64_t all = most_elements({});", joined(read));
+    for (const int slot : inside) {
+      const auto at = static_cast<std::size_t>(slot);
+      names_[at] = all_names_.add(graph_.names[at]);
+      line("const auto {} = call.scratch<{}>(FUSED_BLOCK);", names_[at], cpp_type(graph_.types[at].dtype));
+    }
+    line("for (int64_t at = 0; at < all; at += FUSED_BLOCK) {{");
+    indent_ = "      ";
+    line("const int64_t count = std::min<int64_t>(FUSED_BLOCK, all - at);");
+    for (const int slot : inside) {
+      const auto at = static_cast<std::size_t>(slot);
+      const std::string block = all_names_.add(graph_.names[at] + "_block");
+      line("auto {} = kw::Tensor<{}>({}, kw::Shape{{count}});", block, cpp_type(graph_.types[at].dtype), names_[at]);
+      names_[at] = block;
+      inputs_[at] = block + ".read()";
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      for (const int slot : graph_.nodes[i].inputs) {
+        if (std::ranges::find(inside, slot) != inside.end()) continue;
+        inputs_[static_cast<std::size_t>(slot)] =
+            fmt::format("block_of({}, at, count)", inputs[static_cast<std::size_t>(slot)]);
+      }
+    }
+    const auto last = static_cast<std::size_t>(graph_.nodes[end - 1].outputs[0]);
+    const std::string result = all_names_.add(graph_.names[last] + "_block");
+    line("auto {} = block_to({}, at, count);", result, names[last]);
+    names_[last] = result;
+    for (std::size_t i = begin; i < end; ++i) node(graph_.nodes[i], i);
+    indent_ = "    ";
+    line("}}");
+    indent_ = "  ";
+    line("}} else {{");
+    names_ = names;
+    inputs_ = inputs;
+    all_names_ = all_names;
+    indent_ = "    ";
+    for (std::size_t i = begin; i < end; ++i) node(graph_.nodes[i], i);
+    indent_ = "  ";
+    line("}}");
   }
 
   void between(const std::string& name, DType dtype) { line("auto {} = call.between<{}>();", name, cpp_type(dtype)); }
@@ -219,6 +307,7 @@ class Writer {
   Names all_names_;
   std::vector<std::string> names_;   // of every slot, as a result
   std::vector<std::string> inputs_;  // of every slot, as it is read
+  std::string indent_ = "  ";
   std::string text_;
 };
 
@@ -227,6 +316,12 @@ class Writer {
 Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& opening) {
   const Task& task = *graph.task;
   Functions functions;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (end_of_group(graph, pieces, i) == i + 1) continue;
+    KW_TRY(const std::filesystem::path data, data_folder());
+    KW_CHECK(functions.add(data / "kernels" / "parts" / "blocks.h"));
+    break;
+  }
   for (const Piece& piece : pieces) KW_CHECK(functions.add(piece.file, piece.space));
   for (const ops::GraphInput& input : graph.inputs) {
     if (input.type.shape.rank() > 8) return fail("{}: {} has more than 8 axes", task.name, input.name);

@@ -4,6 +4,9 @@
 // ones of the operators that it serves. A function is called OP and takes its node, the inputs and the outputs. It may
 // come with a second one, prepare_OP, that packs constant inputs once, before anything is timed; what that returns is
 // then the last argument of every call of OP.
+//
+// Neighbours that compute any part of their tensors alone are called block by block (kernels/parts/blocks.h), where the
+// shapes of a call allow it.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +23,7 @@ struct Piece {
   std::filesystem::path file;
   std::string space;      // the C++ namespace that it is put into; empty: none
   bool prepares = false;  // there is a prepare_OP
+  bool any_part = false;  // what it computes of a part of its inputs is that part of its outputs
 };
 
 // One C++ source in the contract of kernelwright.h; `pieces` has one for each node. `opening` is its first comment.
