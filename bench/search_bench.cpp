@@ -1,0 +1,289 @@
+// How many candidates a strategy measures until it has a kernel within 5 % of the best that there is:
+//
+//   kw_search_bench                        the strategies on the recorded spaces of bench/spaces
+//   kw_search_bench record FOLDER TASK...  measures every point of the tasks' spaces: hours on 2 cores
+//
+// A recorded space is what a search chooses from (kernels, their tunables, compilers, flags) and the time of every
+// point of it, measured as a search measures at a glance. Strategies then search it as they would search the task, but
+// for the waiting. `random` is points by chance alone, without the default that every search begins with.
+//
+// "auto, with memory" has seen the other tasks of the record before, as a store would remember them from searches of
+// kRemembered candidates each.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "authors/techniques.h"
+#include "base/files.h"
+#include "base/paired_ratio.h"
+#include "search/engine.h"
+#include "search/memory.h"
+#include "suites/catalog.h"
+#include "targets/cpu/facts.h"
+#include "targets/cpu/tools.h"
+
+namespace kw::search {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr double kNear = 1.05;
+constexpr int kSeeds = 21;
+constexpr std::size_t kAtOnce = 4;  // as a search proposes on 2 cores
+constexpr int kRemembered = 40;
+constexpr std::size_t kMostPoints = 20'000;  // of one kernel
+constexpr char kMachine[] = "recorded";
+
+// What a source leaves open, as a source of its own.
+std::string declarations_of(const Tunables& tunables) {
+  std::string text;
+  for (const Tunable& one : tunables.list) {
+    text += fmt::format("KW_TUNE({}, {}, {});\n", one.name, one.fallback, fmt::join(one.values, ", "));
+  }
+  for (const Requirement& one : tunables.requirements) text += fmt::format("KW_REQUIRE({});\n", one.text);
+  const auto list = [&](const char* macro, const std::vector<std::string>& words) {
+    if (words.empty()) return;
+    text += fmt::format("{}(", macro);
+    for (std::size_t i = 0; i < words.size(); ++i) text += fmt::format("{}\"{}\"", i > 0 ? ", " : "", words[i]);
+    text += ");\n";
+  };
+  list("KW_COMPILER", tunables.compilers);
+  list("KW_FLAGS", tunables.flags);
+  return text;
+}
+
+std::vector<Point> points_of(const Space& space) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < space.kernels().size(); ++i) {
+    for (Point& point : space.all(i, kMostPoints)) points.push_back(std::move(point));
+  }
+  return points;
+}
+
+// Proposes a list, one after the other.
+class InOrder : public Strategy {
+ public:
+  explicit InOrder(std::vector<Point> points) : points_(std::move(points)) {}
+  std::vector<Point> propose(std::size_t most) override {
+    std::vector<Point> some;
+    for (; some.size() < most && next_ < points_.size(); ++next_) some.push_back(points_[next_]);
+    return some;
+  }
+  void observe(const Observation&) override {}
+
+ private:
+  std::vector<Point> points_;
+  std::size_t next_ = 0;
+};
+
+Status record(const fs::path& folder, const std::string& name, const std::vector<authors::Technique>& techniques) {
+  KW_TRY(const Task task, suites::find_task(name, {}));
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  const std::vector<std::string> compilers = targets::kernel_compilers();
+  std::vector<Kernel> kernels;
+  for (authors::Draft& one : drafts) {
+    kernels.push_back({one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables)});
+  }
+  KW_TRY(const Space space, Space::of(std::move(kernels), compilers));
+  const std::vector<Point> points = points_of(space);
+  std::map<Point, double> times;
+  InOrder strategy(points);
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  Plan plan{.task = &task, .space = &space, .strategy = &strategy};
+  plan.known = [&](const Point& point) -> std::optional<Observation> {
+    // The default was measured first of all.
+    const auto found = times.find(point);
+    return found != times.end() ? std::optional(Observation{point, found->second}) : std::nullopt;
+  };
+  plan.tried = [&](const Trial& trial) {
+    if (trial.time) times[trial.point] = *trial.time;
+    return Status();
+  };
+  KW_TRY([[maybe_unused]] const Found found, search(judge, plan));
+  Json json = {{"task", name}, {"machine", targets::read_cpu_facts().model}, {"compilers", compilers}};
+  for (std::size_t i = 0; i < space.kernels().size(); ++i) {
+    Json list = Json::array();
+    for (const Point& point : space.all(i, kMostPoints)) {
+      const auto time = times.find(point);
+      list.push_back(time != times.end() ? Json(std::round(time->second * 1e4) / 1e4) : Json());
+    }
+    json["kernels"].push_back({{"technique", space.kernels()[i].technique},
+                               {"open", declarations_of(space.kernels()[i].tunables)},
+                               {"times", std::move(list)}});
+  }
+  KW_CHECK(write_file(folder / (name + ".json"), json.dump() + "\n"));
+  fmt::print("{}: {} points, {} right\n", name, points.size(), times.size());
+  std::fflush(stdout);
+  return {};
+}
+
+struct RecordedSpace {
+  Task task;
+  std::string machine;
+  Space space;
+  std::map<Point, double> times;  // of those that were right
+  double best = 0;
+};
+
+Result<RecordedSpace> read_space(const fs::path& file) {
+  KW_TRY(const std::string text, read_file(file));
+  try {
+    const Json json = Json::parse(text);
+    RecordedSpace one;
+    KW_TRY(one.task, suites::find_task(json.at("task"), {}));
+    one.machine = json.at("machine");
+    std::vector<Kernel> kernels;
+    for (const Json& kernel : json.at("kernels")) {
+      KW_TRY(Tunables tunables, read_tunables(kernel.at("open").get<std::string>()));
+      kernels.push_back({kernel.at("technique"), kernel.at("technique"), kernel.at("open"), std::move(tunables)});
+    }
+    KW_TRY(one.space, Space::of(std::move(kernels), json.at("compilers")));
+    one.best = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < one.space.kernels().size(); ++i) {
+      const std::vector<Point> points = one.space.all(i, kMostPoints);
+      const Json& times = json.at("kernels")[i].at("times");
+      if (times.size() != points.size()) return fail("{}: not the times of its space", file.string());
+      for (std::size_t k = 0; k < points.size(); ++k) {
+        if (times[k].is_null()) continue;
+        one.times[points[k]] = times[k];
+        one.best = std::min(one.best, times[k].get<double>());
+      }
+    }
+    return one;
+  } catch (const Json::exception& error) {
+    return fail("{}: {}", file.string(), error.what());
+  }
+}
+
+struct Walk {
+  int until_near = 0;  // measured until the first one near the best
+  std::vector<Observation> seen;
+};
+
+// `begins_with_default`: as every search does (search/engine.h). `most` 0: until near.
+Walk walk(const RecordedSpace& recorded, Strategy& strategy, bool begins_with_default, int most) {
+  Walk walk;
+  const auto observe = [&](const Point& point) {
+    const auto time = recorded.times.find(point);
+    const Observation one{point, time != recorded.times.end() ? std::optional(time->second) : std::nullopt};
+    strategy.observe(one);
+    walk.seen.push_back(one);
+    if (walk.until_near == 0 && one.time && *one.time <= kNear * recorded.best) {
+      walk.until_near = static_cast<int>(walk.seen.size());
+    }
+  };
+  if (begins_with_default) observe(recorded.space.first(0));
+  const auto all = points_of(recorded.space).size();
+  while (most > 0 ? std::ssize(walk.seen) < most : walk.until_near == 0) {
+    const std::vector<Point> points = strategy.propose(kAtOnce);
+    if (points.empty()) break;
+    for (const Point& point : points) observe(point);
+  }
+  // One that stops before it is near has not found it: as if it had then tried all.
+  if (walk.until_near == 0) walk.until_near = static_cast<int>(all);
+  return walk;
+}
+
+Result<std::vector<Lesson>> memory_of_others(const std::vector<RecordedSpace>& all, const RecordedSpace& here,
+                                             const StrategyKind& kind, std::uint64_t seed) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("kw_search_bench_{}", ::getpid());
+  fs::remove_all(folder);
+  KW_TRY(const store::Store store, store::Store::open(folder));
+  KW_CHECK(store.database().execute("PRAGMA synchronous = OFF"));
+  for (const RecordedSpace& other : all) {
+    if (other.task.name == here.task.name) continue;
+    KW_TRY(const ops::Graph graph, ops::resolve(other.task));
+    const auto strategy = kind.make({.space = &other.space, .seed = seed});
+    const Walk done = walk(other, *strategy, true, kRemembered);
+    KW_CHECK(remember(store, kMachine, graph, other.space, done.seen));
+  }
+  KW_TRY(const ops::Graph graph, ops::resolve(here.task));
+  auto lessons = recall(store, kMachine, graph, here.space);
+  fs::remove_all(folder);
+  return lessons;
+}
+
+Status compare(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder, code)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::vector<RecordedSpace> spaces;
+  for (const fs::path& file : files) {
+    KW_TRY(RecordedSpace one, read_space(file));
+    spaces.push_back(std::move(one));
+  }
+  if (spaces.empty()) return fail("{}: no recorded spaces in it", folder.string());
+
+  struct Competitor {
+    std::string label, strategy;
+    bool remembers = false;
+  };
+  std::vector<Competitor> competitors;
+  for (const char* name : {"random", "local", "evolve", "tree", "surrogate", "auto"})
+    competitors.push_back({name, name});
+  competitors.push_back({"auto, with memory", "auto", true});
+
+  fmt::print("measured until within {:.0f} % of the best known, median of {} seeds\n\n{:<42} {:>7}", 100 * (kNear - 1),
+             kSeeds, "task", "points");
+  for (const Competitor& one : competitors) fmt::print(" {:>9}", one.remembers ? "remembers" : one.label);
+  fmt::print("\n");
+  std::map<std::string, std::vector<double>> fewer;  // than random, by label
+  for (const RecordedSpace& recorded : spaces) {
+    fmt::print("{:<42} {:>7}", recorded.task.name, points_of(recorded.space).size());
+    double by_chance = 0;
+    for (const Competitor& one : competitors) {
+      KW_TRY(const StrategyKind kind, find_strategy(one.strategy));
+      std::vector<double> counts;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        Brief brief{.space = &recorded.space, .seed = seed};
+        if (one.remembers) {
+          KW_TRY(brief.lessons, memory_of_others(spaces, recorded, kind, seed));
+        }
+        const auto strategy = kind.make(brief);
+        counts.push_back(walk(recorded, *strategy, one.strategy != "random", 0).until_near);
+      }
+      const double median = median_of(counts);
+      if (one.strategy == "random") by_chance = median;
+      fewer[one.label].push_back(by_chance / median);
+      fmt::print(" {:>9.0f}", median);
+      std::fflush(stdout);
+    }
+    fmt::print("\n");
+  }
+  fmt::print("\ntimes fewer than random, median over {} tasks:\n", spaces.size());
+  for (const Competitor& one : competitors) fmt::print("  {:<20} {:.1f}\n", one.label, median_of(fewer[one.label]));
+  std::map<std::string, int> machines;
+  for (const RecordedSpace& one : spaces) ++machines[one.machine];
+  for (const auto& [machine, count] : machines) fmt::print("{} spaces were measured on {}\n", count, machine);
+  return {};
+}
+
+Status run(const std::vector<std::string>& words) {
+  if (words.empty()) return compare(fs::path(KW_SOURCE_DIR) / "bench" / "spaces");
+  if (words.size() == 1) return compare(words[0]);
+  if (words[0] != "record" || words.size() < 3) return fail("kw_search_bench [FOLDER], or: record FOLDER TASK...");
+  KW_TRY(const auto techniques, authors::read_techniques());
+  fs::create_directories(words[1]);
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (fs::exists(fs::path(words[1]) / (words[i] + ".json"))) continue;
+    KW_CHECK(record(words[1], words[i], techniques));
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace kw::search
+
+int main(int count, char** words) {
+  const kw::Status status = kw::search::run({words + 1, words + count});
+  if (!status.ok()) return fmt::print(stderr, "{}\n", status.error().message), 2;
+  return 0;
+}
