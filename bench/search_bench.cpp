@@ -38,6 +38,9 @@ constexpr int kSeeds = 21;
 constexpr std::size_t kAtOnce = 4;  // as a search proposes on 2 cores
 constexpr int kRemembered = 40;
 constexpr std::size_t kMostPoints = 20'000;  // of one kernel
+// Spaces of more points are measured without the choice of flags.
+constexpr std::uint64_t kMostWithFlags = 1500;
+constexpr char kFlags[] = "-O3";
 constexpr char kMachine[] = "recorded";
 
 // What a source leaves open, as a source of its own.
@@ -91,7 +94,11 @@ Status record(const fs::path& folder, const std::string& name, const std::vector
   for (authors::Draft& one : drafts) {
     kernels.push_back({one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables)});
   }
-  KW_TRY(const Space space, Space::of(std::move(kernels), compilers));
+  KW_TRY(Space space, Space::of(kernels, compilers));
+  if (space.count() > kMostWithFlags) {
+    for (Kernel& one : kernels) one.tunables.flags = {kFlags};
+    KW_TRY(space, Space::of(std::move(kernels), compilers));
+  }
   const std::vector<Point> points = points_of(space);
   std::map<Point, double> times;
   InOrder strategy(points);
