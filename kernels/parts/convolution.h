@@ -81,7 +81,8 @@ inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w
 }
 
 // One row of a phase: `count` places from input position `first`, zeros outside of the input.
-inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count, float* to) {
+[[gnu::noinline]] inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count,
+                                       float* to) {
   const int64_t before = first >= 0 ? 0 : std::min((-first + stride - 1) / stride, count);
   const int64_t inside = input <= first ? 0 : std::min((input - first + stride - 1) / stride, count);
   for (int64_t i = 0; i < before; ++i) to[i] = 0;

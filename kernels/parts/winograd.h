@@ -1,0 +1,268 @@
+#include "convolution.h"
+
+// Winograd's minimal filtering F(4x4, 3x3) for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the
+// kernels are transformed, and then 36 products of a channel make what 4 x 4 outputs take from it, not 144. For each of
+// the 36 the sum over the channels is a matrix product: features by channels, channels by tiles. A third axis before
+// them only makes those sums longer. What is off in one element of a tile, an infinity too, reaches all of its outputs.
+
+KW_TUNE(WINOGRAD_TILES, 48, 16, 32, 48, 64, 96);  // at a time
+
+namespace winograd {
+
+using product::Floats;
+using product::kLanes;
+inline constexpr int kOut = 4, kIn = 6, kParts = kIn * kIn;
+
+// ---- The transforms along one axis.
+
+[[gnu::always_inline]] inline void transform_input(const Floats* d, int step, Floats* to) {
+  const Floats d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step];
+  const Floats even = d4 - 4.0f * d2, odd = d3 - 4.0f * d1, apart = d4 - d2, twice = 2.0f * (d3 - d1);
+  to[0] = 4.0f * (d[0] - d2) + apart;
+  to[1] = even + odd;
+  to[2] = even - odd;
+  to[3] = apart + twice;
+  to[4] = apart - twice;
+  to[5] = 4.0f * (d1 - d3) + (d[5 * step] - d3);
+}
+[[gnu::always_inline]] inline void transform_output(const Floats* m, int step, Floats* to) {
+  const Floats m1 = m[step], m2 = m[2 * step], m3 = m[3 * step], m4 = m[4 * step];
+  const Floats sum = m1 + m2, apart = m1 - m2, far_sum = m3 + m4, far_apart = m3 - m4;
+  to[0] = (m[0] + sum) + far_sum;
+  to[1] = apart + 2.0f * far_apart;
+  to[2] = sum + 4.0f * far_sum;
+  to[3] = (apart + m[5 * step]) + 8.0f * far_apart;
+}
+inline void transform_kernel(const double* g, int64_t step, double* to) {
+  const double g0 = g[0], g1 = g[step], g2 = g[2 * step];
+  to[0] = g0 / 4;
+  to[1] = -(g0 + g1 + g2) / 6;
+  to[2] = -(g0 - g1 + g2) / 6;
+  to[3] = (g0 + 2 * g1 + 4 * g2) / 24;
+  to[4] = (g0 - 2 * g1 + 4 * g2) / 24;
+  to[5] = g2;
+}
+
+// ---- Kernels. In each tile of features their 36 parts, in each part the depth of the first axis and the channels.
+
+inline void transform_weights(const float* w, int64_t features, int64_t channels, int64_t planes, float* to) {
+  const int64_t depth = planes * channels;
+  product::each_rows(features, [&](int64_t first, int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t p = 0; p < planes; ++p) {
+          const float* kernel = w + (((first + r) * channels + c) * planes + p) * 9;
+          double g[9], half[3 * kIn], whole[kIn];
+          for (int i = 0; i < 9; ++i) g[i] = double(kernel[i]);
+          for (int i = 0; i < 3; ++i) transform_kernel(g + i, 3, half + i * kIn);
+          for (int i = 0; i < kIn; ++i) {
+            transform_kernel(half + i, kIn, whole);
+            for (int j = 0; j < kIn; ++j) {
+              to[first * kParts * depth + ((i * kIn + j) * depth + p * channels + c) * rows + r] = float(whole[j]);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+// ---- Between rows of memory and vectors of tiles.
+
+// As rows of two matrices of 4 x 4, one in each half of a vector: both turned.
+template <class V>
+[[gnu::always_inline]] inline void turn(V (&v)[kOut]) {
+  const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
+  const V b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
+  const V c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
+  const V d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
+  v[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+  v[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+  v[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+  v[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+template <class V>
+[[gnu::always_inline]] inline V low_halves(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+}
+template <class V>
+[[gnu::always_inline]] inline V high_halves(V a, V b) {
+  return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+}
+
+// v[j][t] = from[4 * t + j], and back.
+template <class V>
+[[gnu::always_inline]] inline void load_fours(const float* from, V (&v)[kOut]) {
+  if constexpr (kLanes == 8) {
+    const V a = simd::load(from), b = simd::load(from + 8), c = simd::load(from + 16), d = simd::load(from + 24);
+    v[0] = low_halves(a, c);
+    v[1] = high_halves(a, c);
+    v[2] = low_halves(b, d);
+    v[3] = high_halves(b, d);
+    turn(v);
+  } else {
+    for (int t = 0; t < kLanes; ++t) {
+      for (int j = 0; j < kOut; ++j) v[j][t] = from[kOut * t + j];
+    }
+  }
+}
+template <class V>
+[[gnu::always_inline]] inline void store_fours(V (&v)[kOut], float* to) {
+  if constexpr (kLanes == 8) {
+    turn(v);
+    simd::store(to, low_halves(v[0], v[1]));
+    simd::store(to + 8, low_halves(v[2], v[3]));
+    simd::store(to + 16, high_halves(v[0], v[1]));
+    simd::store(to + 24, high_halves(v[2], v[3]));
+  } else {
+    for (int t = 0; t < kLanes; ++t) {
+      for (int j = 0; j < kOut; ++j) to[kOut * t + j] = v[j][t];
+    }
+  }
+}
+
+// ---- A block of tiles: `down` rows of `across` ones, beginning at tile (row, column).
+
+struct Block {
+  int64_t row, column, down, across;
+
+  int64_t vectors() const { return (across + kLanes - 1) / kLanes; }
+  int64_t tiles() const { return down * across; }
+  int64_t pitch() const { return (tiles() + product::kPanel - 1) / product::kPanel * product::kPanel; }
+  // Of one row of inputs, split into four so that the tiles' elements lie side by side.
+  int64_t quarter() const { return vectors() * kLanes + kLanes; }
+};
+
+// One channel of one plane. `lines`: memory for its rows. Vectors that reach beyond a row of tiles are written over by
+// what follows; the last one reaches beyond the block.
+[[gnu::noinline]] inline void transform_channel(const convolution::Axes& axes, const float* x, const Block& block,
+                                                float* lines, float* to, int64_t part) {
+  const auto& [d, h, w] = axes.axis;
+  const int64_t quarter = block.quarter(), line = kOut * quarter;
+  for (int64_t i = 0; i < kOut * block.down + 2; ++i) {
+    const int64_t y = kOut * block.row + i - h.pad;
+    const bool inside = y >= 0 && y < h.input;
+    for (int64_t t = 0; t < quarter; t += kLanes) {
+      const int64_t first = kOut * (block.column + t) - w.pad;
+      float edge[kOut * kLanes];
+      const float* from = inside ? x + y * w.input + first : nullptr;
+      if (!inside || first < 0 || first + kOut * kLanes > w.input) {
+        convolution::copy_row(inside ? x + y * w.input : x, inside ? w.input : 0, first, 1, kOut * kLanes, edge);
+        from = edge;
+      }
+      Floats v[kOut];
+      load_fours(from, v);
+      for (int j = 0; j < kOut; ++j) simd::store(lines + i * line + j * quarter + t, v[j]);
+    }
+  }
+  for (int64_t i = 0; i < block.down; ++i) {
+    for (int64_t t = 0; t < block.across; t += kLanes) {
+      const float* from = lines + kOut * i * line + t;
+      Floats half[kIn][kIn];
+      KW_UNROLL for (int j = 0; j < kIn; ++j) {
+        Floats column[kIn];
+        KW_UNROLL for (int k = 0; k < kIn; ++k) {
+          column[k] = simd::load(from + k * line + (j % kOut) * quarter + j / kOut);
+        }
+        transform_input(column, 1, half[j]);
+      }
+      KW_UNROLL for (int j = 0; j < kIn; ++j) {
+        Floats whole[kIn];
+        transform_input(&half[0][j], kIn, whole);
+        KW_UNROLL for (int k = 0; k < kIn; ++k) simd::store(to + (j * kIn + k) * part + i * block.across + t, whole[k]);
+      }
+    }
+  }
+}
+
+// One feature of one plane, from its 36 sums for every tile.
+[[gnu::noinline]] inline void transform_feature(const convolution::Axes& axes, const float* sums, int64_t part,
+                                                const Block& block, float bias, float* y) {
+  const auto& [d, h, w] = axes.axis;
+  for (int64_t i = 0; i < block.down; ++i) {
+    const int64_t first = kOut * (block.row + i), rows = std::min<int64_t>(h.output - first, kOut);
+    for (int64_t t = 0; t < block.across; t += kLanes) {
+      const float* from = sums + i * block.across + t;
+      Floats half[kIn][kOut];
+      KW_UNROLL for (int j = 0; j < kIn; ++j) {
+        Floats column[kIn];
+        KW_UNROLL for (int k = 0; k < kIn; ++k) column[k] = simd::load(from + (k * kIn + j) * part);
+        transform_output(column, 1, half[j]);
+      }
+      const int64_t left = kOut * (block.column + t), columns = std::min<int64_t>(w.output - left, kOut * kLanes);
+      const int64_t mine = std::min<int64_t>(columns, kOut * (block.across - t));
+      KW_UNROLL for (int k = 0; k < kOut; ++k) {
+        Floats whole[kOut];
+        transform_output(&half[0][k], kOut, whole);
+        KW_UNROLL for (int j = 0; j < kOut; ++j) whole[j] += bias;
+        const bool all = k < rows && mine == kOut * kLanes;
+        float some[kOut * kLanes];
+        float* to = y + (first + k) * w.output + left;
+        store_fours(whole, all ? to : some);
+        for (int64_t o = 0; !all && k < rows && o < mine; ++o) to[o] = some[o];
+      }
+    }
+  }
+}
+
+// ---- The whole.
+
+// Memory that run() takes, in floats.
+struct Memory {
+  float *lines, *parts, *sums;
+};
+
+// Whether a convolution is of this kind, with tiles that are not mostly padding.
+inline bool suits(const convolution::Axes& axes) {
+  const auto& [d, h, w] = axes.axis;
+  const auto right = [](const convolution::Axis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
+  const auto tiles = [](int64_t length) { return (length + kOut - 1) / kOut; };
+  return right(h) && right(w) && d.stride == 1 && d.dilation == 1 &&
+         tiles(h.output) * tiles(w.output) * 8 <= h.output * w.output;
+}
+
+// One image; `weights` by transform_weights.
+inline void run(const kw::Node& node, const convolution::Axes& axes, const float* x, int64_t channels,
+                const float* weights, int64_t features, const float* bias, float* y, Memory& memory) {
+  const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
+  const int64_t wide = (w.output + kOut - 1) / kOut, high = (h.output + kOut - 1) / kOut;
+  const int64_t splits = (wide + WINOGRAD_TILES - 1) / WINOGRAD_TILES, across = (wide + splits - 1) / splits;
+  const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / across, 1, high);
+  const int64_t depth = d.kernel * channels, plane = h.input * w.input, y_plane = h.output * w.output;
+  if (memory.lines == nullptr) {
+    const Block largest{0, 0, down, across};
+    memory.lines = node.scratch<float>((kOut * down + 2) * kOut * largest.quarter());
+    memory.parts = node.scratch<float>(kParts * (d.input * channels * largest.pitch() + product::kPanel));
+    memory.sums = node.scratch<float>((kParts * PRODUCT_ROWS + 1) * largest.pitch());
+  }
+  for (Block block{0, 0, down, across}; block.row < high; block.row += down) {
+    block.down = std::min(down, high - block.row);
+    for (block.column = 0; block.column < wide; block.column += across) {
+      block.across = std::min(across, wide - block.column);
+      const int64_t pitch = block.pitch(), part = d.input * channels * pitch + product::kPanel;
+      for (int64_t c = 0; c < d.input * channels; ++c) {  // plane by plane
+        transform_channel(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
+                          memory.parts + c * pitch, part);
+      }
+      for (int64_t o = 0; o < d.output; ++o) {
+        const int64_t first = std::clamp<int64_t>(d.pad - o, 0, d.kernel);
+        const int64_t last = std::clamp<int64_t>(d.input + d.pad - o, first, d.kernel);
+        const int64_t above = (last > first ? o + first - d.pad : 0) * channels;
+        product::each_rows(features, [&](int64_t i, int64_t rows) {
+          for (int f = 0; f < kParts; ++f) {
+            const float* left = weights + i * kParts * depth + (f * depth + first * channels) * rows;
+            const product::Right right{memory.parts + f * part + above * pitch, pitch};
+            product::tiles_of(rows, {left, 1, rows}, right, (last - first) * channels,
+                              {memory.sums + f * rows * pitch, pitch, pitch, false, nullptr});
+          }
+          for (int64_t r = 0; r < rows; ++r) {
+            transform_feature(axes, memory.sums + r * pitch, rows * pitch, block, bias == nullptr ? 0 : bias[i + r],
+                              y + ((i + r) * d.output + o) * y_plane);
+          }
+        });
+      }
+    }
+  }
+}
+
+}  // namespace winograd
