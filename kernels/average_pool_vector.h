@@ -5,6 +5,15 @@
 #include "parts/pooling.h"
 #include "plain/AveragePool.h"
 
+// Sums of a row of windows become means.
+struct Averaged {
+  const float* widths;
+  float height;
+
+  float operator()(float sum, int64_t ow) const { return sum / (height * widths[ow]); }
+  simd::Floats operator()(simd::Floats sum, int64_t ow) const { return sum / (height * simd::load(widths + ow)); }
+};
+
 inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y) {
   if (x.rank() != 4 || x.count() == 0) return ::AveragePool(node, x, y);
   const PoolWindow window = pool_window(node, x.shape().dims + 2);
@@ -23,12 +32,11 @@ inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Ten
   };
   float* widths = node.scratch<float>(across.output);
   for (int64_t ow = 0; ow < across.output; ++ow) widths[ow] = float(counted(across, ow));
-  float* margin = pool_margin<SumOfElements>(node, across);
+  const FoldedRows folded = folded_rows<SumOfElements>(node, window);
   for (int64_t c = 0; c < channels; ++c) {
-    pool_image<SumOfElements>(x.data() + c * x_size, window, margin, y.data() + c * down.output * across.output,
-                              [&](int64_t oh, float* row) {
-                                const float height = float(counted(down, oh));
-                                for (int64_t ow = 0; ow < across.output; ++ow) row[ow] /= height * widths[ow];
+    pool_image<SumOfElements>(x.data() + c * x_size, window, folded, y.data() + c * down.output * across.output,
+                              [&](int64_t oh) {
+                                return Averaged{widths, float(counted(down, oh))};
                               });
   }
 }

@@ -5,6 +5,36 @@
 #include "parts/pooling.h"
 #include "plain/MaxPool.h"
 
+inline bool holds_nan(const float* x, int64_t count) {
+  using namespace simd;
+  Ints found[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    KW_UNROLL for (int v = 0; v < 4; ++v) {
+      const Floats here = load(x + i + v * kLanes);
+      found[v] |= here != here;
+    }
+  }
+  bool rest = false;
+  for (; i < count; ++i) rest |= x[i] != x[i];
+  return rest || any((found[0] | found[1]) | (found[2] | found[3]));
+}
+
+// A window that begins with NaN is NaN; NaN behind is passed over.
+inline void first_nan(const float* image, const PoolWindow& window, float* y) {
+  const PoolAxis &down = window.down, &across = window.across;
+  for (int64_t oh = 0; oh < down.output; ++oh, y += across.output) {
+    const int64_t row = oh * down.stride - down.pad_begin + down.first_tap(oh) * down.dilation;
+    if (row >= down.input) return;
+    for (int64_t ow = 0; ow < across.output; ++ow) {
+      const int64_t column = ow * across.stride - across.pad_begin + across.first_tap(ow) * across.dilation;
+      if (column >= across.input) break;
+      const float first = image[row * across.input + column];
+      if (first != first) y[ow] = first;
+    }
+  }
+}
+
 inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y,
                     kw::Tensor<int64_t>& places) {
   const bool whole = window_is_channel(node, x.shape());
@@ -25,22 +55,12 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
   shape.push(down.output);
   shape.push(across.output);
   y.allocate(shape);
-  float* margin = pool_margin<LargestElement>(node, across);
+  const FoldedRows folded = folded_rows<LargestElement>(node, window);
+  const auto as_it_is = [](int64_t) { return [](auto largest, int64_t) { return largest; }; };
   for (int64_t c = 0; c < channels; ++c) {
     const float* image = x.data() + c * x_size;
-    pool_image<LargestElement>(
-        image, window, margin, y.data() + c * down.output * across.output, [&](int64_t oh, float* row) {
-          // A window that begins with NaN is NaN; NaN behind is passed over.
-          const int64_t first = oh * down.stride - down.pad_begin + down.first_tap(oh) * down.dilation;
-          if (first >= down.input) return;
-          const float* at = image + first * across.input;
-          bool numbers = true;
-          for (int64_t i = 0; i < across.input; ++i) numbers &= at[i] == at[i];
-          if (numbers) return;
-          for (int64_t ow = 0; ow < across.output; ++ow) {
-            const int64_t column = ow * across.stride - across.pad_begin + across.first_tap(ow) * across.dilation;
-            if (column < across.input && at[column] != at[column]) row[ow] = at[column];
-          }
-        });
+    float* largest = y.data() + c * down.output * across.output;
+    pool_image<LargestElement>(image, window, folded, largest, as_it_is);
+    if (holds_nan(image, x_size)) first_nan(image, window, largest);
   }
 }

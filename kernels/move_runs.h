@@ -12,35 +12,42 @@
 #include "plain/parts/runs_of_slices.h"
 #include "plain/parts/sliced.h"
 
+// The same elements in another shape. A result in between is no copy: it looks at where they are, and nobody writes to
+// it.
+template <class T>
+void same_elements(kw::Tensor<const T> x, const kw::Shape& shape, kw::Tensor<T>& y) {
+  if (!y.given() && x.count() > 0) {
+    y = kw::Tensor<T>(const_cast<T*>(x.data()), shape);
+    return;
+  }
+  y.allocate(shape);
+  copy_run(x.data(), x.count(), y.data());
+}
+
 template <class T>
 void Reshape(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> shape, kw::Tensor<T>& y) {
-  y.allocate(reshaped(node, x.shape(), shape));
-  copy_run(x.data(), x.count(), y.data());
+  same_elements(x, reshaped(node, x.shape(), shape), y);
 }
 
 template <class T>
 void Flatten(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {
   const int axis = normal_axis(node.integer("axis", 1), x.rank());
-  y.allocate({x.shape().count(0, axis), x.shape().count(axis, x.rank())});
-  copy_run(x.data(), x.count(), y.data());
+  same_elements(x, {x.shape().count(0, axis), x.shape().count(axis, x.rank())}, y);
 }
 
 template <class T>
 void Squeeze(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
-  y.allocate(squeezed(node, x.shape(), axes));
-  copy_run(x.data(), x.count(), y.data());
+  same_elements(x, squeezed(node, x.shape(), axes), y);
 }
 
 template <class T>
 void Unsqueeze(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
-  y.allocate(unsqueezed(node, x.shape(), axes));
-  copy_run(x.data(), x.count(), y.data());
+  same_elements(x, unsqueezed(node, x.shape(), axes), y);
 }
 
 template <class T>
 void Identity(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {
-  y.allocate(x.shape());
-  copy_run(x.data(), x.count(), y.data());
+  same_elements(x, x.shape(), y);
 }
 
 template <class T>
@@ -79,8 +86,7 @@ void Pad(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> 
          kw::Tensor<const A> axes, kw::Tensor<T>& y) {
   const kw::List<int64_t> margins = given_integers(node, pads, "pads");
   if (std::all_of(margins.begin(), margins.end(), [](int64_t margin) { return margin == 0; })) {
-    y.allocate(x.shape());
-    copy_run(x.data(), x.count(), y.data());
+    same_elements(x, x.shape(), y);
     return;
   }
   pad_all(x, padding_of(node, x, margins, value, axes), y);
