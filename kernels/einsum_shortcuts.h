@@ -5,6 +5,7 @@
 // types: float32
 // order: 10
 #include "parts/product.h"
+#include "parts/turn.h"
 #include "plain/Einsum.h"
 
 // The letters of an equation without its blanks; false where it is too long or has "...".
@@ -39,16 +40,6 @@ inline bool same_shape(const kw::Shape& a, const kw::Shape& b) {
   return a.rank == b.rank;
 }
 
-inline void transpose(const float* x, int64_t rows, int64_t columns, float* y) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i = 0; i < rows; i += kBlock) {
-    const int64_t i_end = std::min(rows, i + kBlock);
-    for (int64_t j = 0; j < columns; ++j) {
-      for (int64_t k = i; k < i_end; ++k) y[j * rows + k] = x[k * columns + j];
-    }
-  }
-}
-
 inline float sum_of(const float* x, int64_t count) {
   simd::Floats sums[4] = {};
   int64_t i = 0;
@@ -79,7 +70,7 @@ inline void Einsum(const kw::Node& node, const std::vector<kw::Tensor<const floa
     }
     if (is_like(equation, "ij->ji")) {
       y.allocate({a.shape(1), a.shape(0)});
-      return transpose(a.data(), a.shape(0), a.shape(1), y.data());
+      return turn_matrix(a.data(), a.shape(0), a.shape(1), a.shape(1), y.data(), a.shape(0));
     }
     if (is_like(equation, "ij->") || is_like(equation, "i->") || is_like(equation, "ijk->")) {
       y.allocate({});

@@ -52,7 +52,7 @@ struct Axes {
 };
 
 // How a Conv node slides over x.
-inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w) {
+[[gnu::noinline]] inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w) {
   Axes axes;
   const int rank = x.rank - 2;
   const kw::List<int64_t> strides = node.integers("strides"), dilations = node.integers("dilations"),
@@ -98,7 +98,7 @@ inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w
 }
 
 // One channel, phase by phase; of the middle axis only as many places as `rows` outputs see.
-inline void copy_channel(const Axes& axes, const float* x, int64_t rows, float* to) {
+[[gnu::noinline]] inline void copy_channel(const Axes& axes, const float* x, int64_t rows, float* to) {
   const auto& [d, h, w] = axes.axis;
   const int64_t places = std::min(h.length, h.place(h.kernel - 1) + rows);
   for (int64_t dp = 0; dp < d.phases(); ++dp) {
@@ -120,7 +120,7 @@ inline void copy_channel(const Axes& axes, const float* x, int64_t rows, float* 
 }
 
 // Where every tap of every channel reads: in copies of the channels, or in the input itself.
-inline void find_offsets(const Axes& axes, int64_t channels, bool copied, int32_t* offsets) {
+[[gnu::noinline]] inline void find_offsets(const Axes& axes, int64_t channels, bool copied, int32_t* offsets) {
   const auto& [d, h, w] = axes.axis;
   const int64_t height = copied ? h.length : h.input, width = copied ? w.length : w.input;
   const int64_t plane = d.length * height * width;
@@ -138,7 +138,7 @@ inline void find_offsets(const Axes& axes, int64_t channels, bool copied, int32_
 }
 
 // The weights of `features` features, each a row, tile by tile as the products want them.
-inline void pack_weights(const float* w, int64_t features, int64_t depth, float* to) {
+[[gnu::cold, gnu::noinline]] inline void pack_weights(const float* w, int64_t features, int64_t depth, float* to) {
   product::each_rows(features, [&](int64_t i, int64_t rows) {
     product::pack_rows({w + i * depth, depth, 1}, rows, depth, to + i * depth);
   });
@@ -153,7 +153,8 @@ struct Features {
 };
 
 // One row of the output of all features, a part of its columns after the other: what they read stays in the cache.
-inline void run_row(const Features& features, product::Gathered from, float* to, int64_t to_feature, int64_t columns) {
+[[gnu::noinline]] inline void run_row(const Features& features, product::Gathered from, float* to, int64_t to_feature,
+                                      int64_t columns) {
   for (int64_t j = 0; j < columns;) {
     const int64_t width = columns - j < CONV_COLUMNS + product::kPanel ? columns - j : CONV_COLUMNS;
     product::each_rows(features.count, [&](int64_t i, int64_t rows) {
@@ -169,8 +170,8 @@ inline void run_row(const Features& features, product::Gathered from, float* to,
 }
 
 // All outputs of one image, some rows of the middle axis at a time. Offsets are those of an image with so many rows.
-inline void run(const Axes& axes, const float* x, int64_t channels, const Features& features, float* y, float* copies,
-                const int32_t* offsets, int64_t rows_at_once) {
+[[gnu::noinline]] inline void run(const Axes& axes, const float* x, int64_t channels, const Features& features,
+                                  float* y, float* copies, const int32_t* offsets, int64_t rows_at_once) {
   const int64_t y_size = axes.outputs();
   Axes part = axes;
   part[1].length = rows_at_once + part[1].place(part[1].kernel - 1);
@@ -212,8 +213,8 @@ inline void dots(const float* rows, int64_t row, const float* vector, int64_t co
 }
 
 // A few outputs of many taps: the sums run along the weights.
-inline void run_by_dots(const Axes& axes, const float* x, int64_t channels, const float* weights,
-                        const Features& features, float* y, float* window) {
+[[gnu::noinline]] inline void run_by_dots(const Axes& axes, const float* x, int64_t channels, const float* weights,
+                                          const Features& features, float* y, float* window) {
   const auto& [d, h, w] = axes.axis;
   const int64_t depth = features.depth, y_size = axes.outputs();
   for (int64_t o = 0; o < y_size; ++o) {

@@ -47,6 +47,8 @@ struct Finish {
   const float* added = nullptr;
   int64_t row = 0, step = 0;
 
+  bool does_nothing() const { return alpha == 1 && added == nullptr; }
+  bool adds_a_column() const { return alpha == 1 && beta == 1 && added != nullptr && step == 0; }
   Finish at(int64_t i, int64_t j) const {
     return {alpha, beta, added == nullptr ? added : added + i * row + j * step, row, step};
   }
@@ -61,25 +63,44 @@ struct Result {
   Result at(int64_t i, int64_t j) const { return {data + i * row + j, row, columns - j, begun, finish}; }
 };
 
-// A tile whose columns go beyond the result's last one.
-[[gnu::noinline]] inline void store_part(const float* sums, int64_t width, int64_t rows, Result to) {
+// A tile that is not simply stored, from its sums: one that goes beyond the result's last column, one that continues
+// sums, or one with something to do at the end.
+[[gnu::noinline]] inline void store_part(const float* sums, int64_t width, int64_t rows, const Result& to) {
+  const Finish finish = to.finish == nullptr ? Finish{} : *to.finish;
   const int64_t columns = std::min(to.columns, width);
-  for (int64_t r = 0; r < rows; ++r, sums += width, to.data += to.row) {
-    for (int64_t j = 0; j < columns; ++j) {
-      float sum = to.begun ? to.data[j] + sums[j] : sums[j];
-      if (const Finish* finish = to.finish) {
-        sum *= finish->alpha;
-        if (finish->added != nullptr) sum += finish->beta * finish->added[r * finish->row + j * finish->step];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const auto there = [&](const float* from) {
+        return columns - j >= kLanes ? simd::load(from) : simd::load_some(from, columns - j);
+      };
+      float* put = to.data + r * to.row + j;
+      Floats sum = simd::load(sums + r * width + j);
+      if (to.begun) sum += there(put);
+      sum *= finish.alpha;
+      if (finish.added != nullptr) {
+        const float* added = finish.added + r * finish.row;
+        sum += finish.beta * (finish.step == 0 ? simd::splat(*added) : there(added + j));
       }
-      to.data[j] = sum;
+      if (columns - j >= kLanes) {
+        simd::store(put, sum);
+      } else {
+        simd::store_some(put, sum, columns - j);
+      }
     }
   }
 }
 
 template <int kRows, int kVectors, class B>
 [[gnu::always_inline]] inline void tile(Left a, B b, int64_t depth, Result to) {
+  // One number that is added to each row is where its sums begin.
+  const float zero = 0;
+  const bool from_added = to.finish != nullptr && to.finish->adds_a_column() && !to.begun;
+  const float* begin = from_added ? to.finish->added : &zero;
+  const int64_t begin_row = from_added ? to.finish->row : 0;
   Floats sums[kRows][kVectors];
-  KW_UNROLL for (int r = 0; r < kRows; ++r) { KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = Floats{}; }
+  KW_UNROLL for (int r = 0; r < kRows; ++r) {
+    KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::splat(begin[r * begin_row]);
+  }
   const float* left = a.data;
   for (int64_t k = 0; k < depth; ++k) {
     const float* right = b.row(k);
@@ -91,35 +112,17 @@ template <int kRows, int kVectors, class B>
     }
     left += a.step;
   }
-  const Finish finish = to.finish == nullptr ? Finish{} : *to.finish;
-  if (to.columns < kVectors * kLanes) {
-    float parts[kRows][kVectors * kLanes];
-    KW_UNROLL for (int r = 0; r < kRows; ++r) {
-      KW_UNROLL for (int v = 0; v < kVectors; ++v) simd::store(&parts[r][v * kLanes], sums[r][v]);
-    }
-    return store_part(parts[0], kVectors * kLanes, kRows, to);
-  }
-  if (to.begun) {
-    KW_UNROLL for (int r = 0; r < kRows; ++r) {
-      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] += simd::load(to.data + r * to.row + v * kLanes);
-    }
-  }
-  if (finish.alpha != 1) {
-    KW_UNROLL for (int r = 0; r < kRows; ++r) {
-      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] *= finish.alpha;
-    }
-  }
+  const bool simply =
+      to.columns >= kVectors * kLanes && !to.begun && (from_added || to.finish == nullptr || to.finish->does_nothing());
+  float parts[kRows][kVectors * kLanes];
+  float* data = simply ? to.data : parts[0];
+  const int64_t row = simply ? to.row : kVectors * kLanes;
   KW_UNROLL for (int r = 0; r < kRows; ++r) {
-    KW_UNROLL for (int v = 0; v < kVectors; ++v) {
-      Floats sum = sums[r][v];
-      if (finish.added != nullptr) {
-        const float* added = finish.added + r * finish.row;
-        const Floats beta = simd::splat(finish.beta);
-        sum = simd::fma(finish.step == 0 ? simd::splat(*added) : simd::load(added + v * kLanes), beta, sum);
-      }
-      simd::store(to.data + r * to.row + v * kLanes, sum);
-    }
+    KW_UNROLL for (int v = 0; v < kVectors; ++v) simd::store(data + r * row + v * kLanes, sums[r][v]);
   }
+  if (simply) return;
+  if (from_added) to.finish = nullptr;
+  store_part(parts[0], kVectors * kLanes, kRows, to);
 }
 
 // Tiles next to each other, from column j on; how far they came. At the end the last tile begins earlier, and some of
@@ -203,9 +206,9 @@ inline void pack_panel(const float* from, int64_t row, int64_t step, int64_t dep
   columns = std::min<int64_t>(columns, kPanel);
   for (int64_t j = 0; j < kPanel; ++j) {
     if (j < columns) {
-      for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = from[k * row + j * step];
+      KW_KEEP_LOOP for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = from[k * row + j * step];
     } else {
-      for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = 0;
+      KW_KEEP_LOOP for (int64_t k = 0; k < depth; ++k) to[k * kPanel + j] = 0;
     }
   }
 }
@@ -225,7 +228,7 @@ inline bool packs_left(int64_t m, int64_t n, int64_t depth) { return m * depth >
 inline void pack_rows(Left a, int64_t rows, int64_t depth, float* to) {
   for (int64_t r = 0; r < rows; ++r) {
     const float* from = a.data + r * a.row;
-    for (int64_t k = 0; k < depth; ++k) to[k * rows + r] = from[k * a.step];
+    KW_KEEP_LOOP for (int64_t k = 0; k < depth; ++k) to[k * rows + r] = from[k * a.step];
   }
 }
 
