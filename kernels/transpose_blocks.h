@@ -5,6 +5,12 @@
 #include "parts/runs.h"
 #include "parts/turn.h"
 
+// Elements that stay together.
+template <class T>
+struct Two {
+  T first, second;
+};
+
 // Fills `to` in order with a tensor of this shape whose elements are `steps` apart in `from`, no two the same.
 template <class T>
 inline void permute(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
@@ -23,6 +29,19 @@ inline void permute(const T* from, const kw::Shape& shape, const kw::Shape& step
   }
   int run = 0;  // the axis that follows in `from`
   while (run < lengths.rank && strides.dims[run] != 1) ++run;
+  if constexpr (sizeof(T) <= 8) {
+    bool in_twos = run == 0 && lengths.rank > 1 && lengths.dims[0] % 2 == 0;
+    for (int axis = 1; axis < lengths.rank; ++axis) in_twos &= strides.dims[axis] % 2 == 0;
+    if (in_twos && lengths.dims[0] * sizeof(T) <= 16) {
+      kw::Shape twos, two_steps;
+      for (int axis = lengths.rank - 1; axis >= 0; --axis) {
+        twos.push(axis == 0 ? lengths.dims[0] / 2 : lengths.dims[axis]);
+        two_steps.push(axis == 0 ? 1 : strides.dims[axis] / 2);
+      }
+      permute(reinterpret_cast<const Two<T>*>(from), twos, two_steps, reinterpret_cast<Two<T>*>(to));
+      return;
+    }
+  }
   if (run == 0 || run == lengths.rank) {
     copy_in_runs(from, shape, steps, to);
     return;
