@@ -23,9 +23,38 @@ inline const void* prepare_ConvTranspose(const kw::Call& call, const kw::Node& n
   return packed;
 }
 
-// y[t * stride] = x[t]
-inline void spread(const float* x, int64_t count, int64_t stride, float* y) {
-  for (int64_t t = 0; t < count; ++t) y[t * stride] = x[t];
+// Of vectors of eight.
+template <class V>
+inline void store_in_turn(V a, V b, float* to) {
+  if constexpr (simd::kLanes == 8) {
+    simd::store(to, V(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)));
+    simd::store(to + 8, V(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)));
+  }
+}
+
+// A row of the output from those of its phases, `pitch` apart: phase r has the taps from begin[r] to begin[r + 1]; one
+// without any holds `value`.
+[[gnu::noinline]] inline void join_phases(const transposed::Axis& axis, const float* rows, int64_t pitch,
+                                          const int64_t* begin, float value, float* to) {
+  const int64_t phases = axis.phases();
+  if (phases == 2 && begin[1] > begin[0] && begin[2] > begin[1]) {
+    int64_t t = 0;
+    for (; simd::kLanes == 8 && 2 * t + 16 <= axis.output; t += 8) {
+      store_in_turn(simd::load(rows + t), simd::load(rows + pitch + t), to + 2 * t);
+    }
+    KW_KEEP_LOOP for (int64_t i = 2 * t; i < axis.output; ++i) to[i] = rows[i % 2 * pitch + i / 2];
+    return;
+  }
+  for (int64_t r = 0; r < phases; ++r) {
+    if (begin[r + 1] > begin[r]) continue;
+    std::fill_n(to, axis.output, value);
+    break;
+  }
+  for (int64_t r = 0; r < phases; ++r, ++to) {
+    if (begin[r + 1] == begin[r]) continue;
+    const int64_t count = axis.count(r), stride = axis.stride;
+    for (int64_t t = 0; t < count; ++t) to[t * stride] = rows[r * pitch + t];
+  }
 }
 
 inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> w,
@@ -54,9 +83,15 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
   });
   float* packed = kept == nullptr ? node.scratch<float>(size) : nullptr;
   float* copies = node.scratch<float>(in * axes.copied() + product::kPanel);
+  const int64_t width = last.length(), height = h.length(), copied = axes.copied();
+  int64_t *columns = node.scratch<int64_t>(last.phases()), *ahead = node.scratch<int64_t>(last.phases());
+  for (int64_t r = 0; r < last.phases(); ++r) {
+    columns[r] = last.count(r);
+    ahead[r] = last.first(r) + last.before();
+  }
   const bool direct = last.stride == 1;
   const int64_t longest = std::max<int64_t>(last.count(0), product::kPanel);
-  float* row = direct ? nullptr : node.scratch<float>(out * longest);
+  float* rows = direct ? nullptr : node.scratch<float>(last.phases() * out * longest);
 
   for (int64_t n = 0; n < x.shape(0); ++n) {
     for (int64_t g = 0; g < groups; ++g) {
@@ -66,36 +101,28 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
         weights = packed;
       }
       for (int64_t c = 0; c < in; ++c) {
-        copy_channel(axes, x.data() + ((n * groups + g) * in + c) * x_size, copies + c * axes.copied());
+        copy_channel(axes, x.data() + ((n * groups + g) * in + c) * x_size, copies + c * copied);
       }
       product::Finish finish;
       if (bias.given()) finish = {.added = bias.data() + g * out, .row = 1};
       float* to = y.data() + (n * groups + g) * out * y_size;
       for (int64_t line = 0; line < d.output * h.output; ++line) {
-        const int64_t od = line / h.output, oh = line % h.output;
-        const int64_t rd = od % d.stride, rh = oh % h.stride;
+        const int64_t od = line / h.output, oh = line - od * h.output, rd = od % d.stride, rh = oh % h.stride;
         const int64_t from_line =
-            (od / d.stride + d.first(rd) + d.before()) * h.length() + oh / h.stride + h.first(rh) + h.before();
+            ((od + d.pad) / d.stride + d.before()) * height + (oh + h.pad) / h.stride + h.before();
+        const int64_t first = (rd * h.phases() + rh) * last.phases();
+        float* line_to = to + line * last.output;
         for (int64_t r = 0; r < last.phases(); ++r) {
-          const int64_t phase = (rd * h.phases() + rh) * last.phases() + r, columns = last.count(r);
-          const int64_t depth = begin[phase + 1] - begin[phase];
-          float* line_to = to + line * last.output + r;
-          if (depth == 0) {
-            for (int64_t o = 0; o < out; ++o) {
-              const float value = bias.given() ? bias[g * out + o] : 0;
-              for (int64_t t = 0; t < columns; ++t) line_to[o * y_size + t * last.stride] = value;
-            }
-            continue;
-          }
-          const convolution::Features features{out, depth, weights + out * begin[phase], true, finish};
-          const product::Gathered from{copies + from_line * last.length() + last.first(r) + last.before(),
-                                       offsets + begin[phase]};
-          if (direct) {
-            convolution::run_row(features, from, line_to, y_size, columns);
-          } else {
-            convolution::run_row(features, from, row, longest, columns);
-            for (int64_t o = 0; o < out; ++o) spread(row + o * longest, columns, last.stride, line_to + o * y_size);
-          }
+          const int64_t taps = begin[first + r], depth = begin[first + r + 1] - taps;
+          if (depth == 0 && !direct) continue;
+          const convolution::Features features{out, depth, weights + out * taps, true, finish};
+          const product::Gathered from{copies + from_line * width + ahead[r], offsets + taps};
+          convolution::run_row(features, from, direct ? line_to : rows + r * out * longest, direct ? y_size : longest,
+                               columns[r]);
+        }
+        for (int64_t o = 0; !direct && o < out; ++o) {
+          join_phases(last, rows + o * longest, out * longest, begin + first, bias.given() ? bias[g * out + o] : 0,
+                      line_to + o * y_size);
         }
       }
     }

@@ -33,6 +33,10 @@ struct Axis {
   bool plain() const { return stride == 1 && pad == 0 && output + (kernel - 1) * dilation <= input; }
 };
 
+// At least so many elements, and an odd number of cache lines: what lies that far apart has room in the cache, unlike
+// what a power of two parts.
+inline int64_t unlike_cache_ways(int64_t count) { return ((count + 15) / 16 | 1) * 16; }
+
 // The last three axes, lengths of 1 before those that there are.
 struct Axes {
   Axis axis[3];
@@ -42,11 +46,11 @@ struct Axes {
   int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
   int64_t inputs() const { return axis[0].input * axis[1].input * axis[2].input; }
   int64_t outputs() const { return axis[0].output * axis[1].output * axis[2].output; }
-  // Of one channel once it is copied.
+  // From a copied channel to the next.
   int64_t copied() const {
     int64_t count = 1;
     for (const Axis& a : axis) count *= a.phases() * a.length;
-    return count;
+    return unlike_cache_ways(count);
   }
   bool plain() const { return axis[0].plain() && axis[1].plain() && axis[2].plain(); }
 };
@@ -80,21 +84,30 @@ struct Axes {
   return axes;
 }
 
+// Of vectors of eight.
+template <class V>
+inline V every_second(V a, V b) {
+  if constexpr (simd::kLanes == 8) return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  return a;
+}
+
 // One row of a phase: `count` places from input position `first`, zeros outside of the input.
 [[gnu::noinline]] inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count,
                                        float* to) {
-  const int64_t before = first >= 0 ? 0 : std::min((-first + stride - 1) / stride, count);
+  constexpr int64_t kLanes = simd::kLanes;
+  int64_t i = first >= 0 ? 0 : std::min((-first + stride - 1) / stride, count);
   const int64_t inside = input <= first ? 0 : std::min((input - first + stride - 1) / stride, count);
-  for (int64_t i = 0; i < before; ++i) to[i] = 0;
+  KW_KEEP_LOOP for (int64_t k = 0; k < i; ++k) to[k] = 0;
   from += first;
   if (stride == 1) {
-    for (int64_t i = before; i < inside; ++i) to[i] = from[i];
-  } else if (stride == 2) {
-    for (int64_t i = before; i < inside; ++i) to[i] = from[2 * i];
-  } else {
-    for (int64_t i = before; i < inside; ++i) to[i] = from[i * stride];
+    KW_KEEP_LOOP for (; i + kLanes <= inside; i += kLanes) simd::store(to + i, simd::load(from + i));
+  } else if (stride == 2 && kLanes == 8) {
+    KW_KEEP_LOOP for (; i + kLanes < inside; i += kLanes) {
+      simd::store(to + i, every_second(simd::load(from + 2 * i), simd::load(from + 2 * i + kLanes)));
+    }
   }
-  for (int64_t i = std::max(before, inside); i < count; ++i) to[i] = 0;
+  KW_KEEP_LOOP for (; i < inside; ++i) to[i] = from[i * stride];
+  KW_KEEP_LOOP for (; i < count; ++i) to[i] = 0;
 }
 
 // One channel, phase by phase; of the middle axis only as many places as `rows` outputs see.
@@ -152,9 +165,37 @@ struct Features {
   product::Finish finish;
 };
 
+// One row of the output of a single feature.
+[[gnu::noinline]] inline void run_one(const Features& features, product::Gathered from, float* to, int64_t columns) {
+  using product::Floats, product::kLanes;
+  const float* weights = features.weights;
+  const Floats begin = simd::splat(features.finish.added == nullptr ? 0 : *features.finish.added);
+  const int64_t depth = features.depth;
+  int64_t j = 0;
+  for (; j + 4 * kLanes <= columns; j += 4 * kLanes) {
+    Floats sums[4] = {begin, begin, begin, begin};
+    for (int64_t k = 0; k < depth; ++k) {
+      const float* row = from.row(k) + j;
+      const Floats weight = simd::splat(weights[k]);
+      KW_UNROLL for (int v = 0; v < 4; ++v) sums[v] = simd::fma(weight, simd::load(row + v * kLanes), sums[v]);
+    }
+    KW_UNROLL for (int v = 0; v < 4; ++v) simd::store(to + j + v * kLanes, sums[v]);
+  }
+  for (; j < columns; j += kLanes) {
+    Floats sum = begin;
+    for (int64_t k = 0; k < depth; ++k) sum = simd::fma(simd::splat(weights[k]), simd::load(from.row(k) + j), sum);
+    if (j + kLanes <= columns) {
+      simd::store(to + j, sum);
+    } else {
+      simd::store_some(to + j, sum, columns - j);
+    }
+  }
+}
+
 // One row of the output of all features, a part of its columns after the other: what they read stays in the cache.
 [[gnu::noinline]] inline void run_row(const Features& features, product::Gathered from, float* to, int64_t to_feature,
                                       int64_t columns) {
+  if (features.count == 1) return run_one(features, from, to, columns);
   for (int64_t j = 0; j < columns;) {
     const int64_t width = columns - j < CONV_COLUMNS + product::kPanel ? columns - j : CONV_COLUMNS;
     product::each_rows(features.count, [&](int64_t i, int64_t rows) {

@@ -47,19 +47,32 @@ inline void run(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<cons
   }
 
   bool copy = !axes.plain();
-  const bool one_tap = axes.taps() == 1;
-  const Axes flat = {{{}, {}, {.input = y_size, .output = y_size, .length = y_size}}};
   int32_t* offsets = node.scratch<int32_t>(depth);
-  if (one_tap && (copy || y_size < product::kPanel)) {  // only what is read, without gaps
-    find_offsets(flat, channels, false, offsets);
-    float* read = node.scratch<float>(channels * y_size + product::kPanel);
+  // Channels a power of two apart would drive each other out of the cache.
+  const bool clash = channels > 4 && features > 8 && x_size % 512 == 0;
+  if (axes.taps() == 1) {
+    // A product, of the input as it lies, or of what is read without gaps, as much as fits into the cache.
+    const bool read = copy || clash || y_size < product::kPanel;
+    const int64_t most = copy || !read ? y_size : std::clamp<int64_t>(CONV_BLOCK / channels / 64 * 64, 64, y_size);
+    const int64_t pitch = read ? unlike_cache_ways(most) : x_size;
+    for (int64_t c = 0; c < channels; ++c) offsets[c] = int32_t(c * pitch);
+    float* block = read ? node.scratch<float>(channels * pitch + product::kPanel) : nullptr;
     return each_group([&](int64_t g, const float* from, float* to) {
-      for (int64_t c = 0; c < channels; ++c) copy_channel(axes, from + c * x_size, axes[1].output, read + c * y_size);
-      convolution::run(flat, read, channels, features_of(g), to, nullptr, offsets, 1);
+      const Features those = features_of(g);
+      for (int64_t first = 0; first < y_size; first += most) {
+        const int64_t columns = std::min(most, y_size - first);
+        for (int64_t c = 0; read && c < channels; ++c) {
+          if (copy) {
+            copy_channel(axes, from + c * x_size, axes[1].output, block + c * pitch);
+          } else {
+            copy_row(from + c * x_size, x_size, first, 1, columns, block + c * pitch);
+          }
+        }
+        run_row(those, {read ? block : from, offsets}, to + first, y_size, columns);
+      }
     });
   }
-  if (one_tap) axes = flat;
-  copy = copy || axes[2].output < product::kPanel;
+  copy = copy || clash || axes[2].output < product::kPanel;
 
   // As many rows of the output at a time as their copied input fits into the cache.
   int64_t rows = axes[1].output;

@@ -29,10 +29,13 @@ struct Axes {
   int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
   int64_t inputs() const { return axis[0].input * axis[1].input * axis[2].input; }
   int64_t outputs() const { return axis[0].output * axis[1].output * axis[2].output; }
-  int64_t copied() const { return axis[0].length() * axis[1].length() * axis[2].length(); }
+  // From a copied channel to the next.
+  int64_t copied() const {
+    return convolution::unlike_cache_ways(axis[0].length() * axis[1].length() * axis[2].length());
+  }
 };
 
-inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w) {
+[[gnu::noinline]] inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w) {
   Axes axes;
   const int rank = x.rank - 2;
   const kw::List<int64_t> strides = node.integers("strides"), dilations = node.integers("dilations"),
@@ -60,15 +63,14 @@ inline Axes axes_of(const kw::Node& node, const kw::Shape& x, const kw::Shape& w
   return axes;
 }
 
-inline void copy_channel(const Axes& axes, const float* x, float* to) {
+[[gnu::noinline]] inline void copy_channel(const Axes& axes, const float* x, float* to) {
   const auto& [d, h, w] = axes.axis;
-  for (int64_t i = 0; i < d.length(); ++i) {
-    const int64_t z = i - d.before();
-    for (int64_t j = 0; j < h.length(); ++j, to += w.length()) {
-      const int64_t y = j - h.before();
+  const int64_t depth = d.length(), height = h.length(), width = w.length();
+  const int64_t above = h.before(), left = w.before();
+  for (int64_t i = 0, z = -d.before(); i < depth; ++i, ++z) {
+    for (int64_t j = 0, y = -above; j < height; ++j, ++y, to += width) {
       const bool inside = z >= 0 && z < d.input && y >= 0 && y < h.input;
-      convolution::copy_row(inside ? x + (z * h.input + y) * w.input : x, inside ? w.input : 0, -w.before(), 1,
-                            w.length(), to);
+      convolution::copy_row(inside ? x + (z * h.input + y) * w.input : x, inside ? w.input : 0, -left, 1, width, to);
     }
   }
 }
@@ -107,7 +109,7 @@ inline void each_phase(const Axes& axes, const Of& of) {
 
 // The weights of one group, phase behind phase, each tile by tile as products want them. w: one channel behind the
 // other, `out` features in each.
-inline void pack_weights(const Axes& axes, const float* w, int64_t channels, int64_t out, float* to) {
+[[gnu::noinline]] inline void pack_weights(const Axes& axes, const float* w, int64_t channels, int64_t out, float* to) {
   const int64_t taps = axes.taps();
   each_phase(axes, [&](const int64_t(&r)[3], int64_t) {
     int64_t depth = 0;
