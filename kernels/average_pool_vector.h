@@ -14,21 +14,26 @@ struct Averaged {
   simd::Floats operator()(simd::Floats sum, int64_t ow) const { return sum / (height * simd::load(widths + ow)); }
 };
 
-inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y) {
+inline const void* prepare_AveragePool(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>) {
+  return keep_pool_attributes(call, node);
+}
+
+inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y, const void* kept) {
   if (x.rank() != 4 || x.count() == 0) return ::AveragePool(node, x, y);
-  const PoolWindow window = pool_window(node, x.shape().dims + 2);
+  const auto& attributes = *static_cast<const PoolAttributes*>(kept);
+  const PoolWindow window = pool_window(attributes, x.shape().dims + 2);
   const PoolAxis &down = window.down, &across = window.across;
   y.allocate({x.shape(0), x.shape(1), down.output, across.output});
   const int64_t channels = x.shape(0) * x.shape(1), x_size = down.input * across.input;
-  if (window_is_channel(node, x.shape())) {
+  if (window_is_channel(attributes, x.shape())) {
     for (int64_t c = 0; c < channels; ++c)
       y[c] = fold_row<SumOfElements>(x.data() + c * x_size, x_size) / float(x_size);
     return;
   }
   // How many elements a window averages is a product: those on the input, or on what the input is with its padding.
-  const bool with_padding = node.integer("count_include_pad") != 0;
   const auto counted = [&](const PoolAxis& axis, int64_t o) {
-    return with_padding ? axis.end_tap(o, axis.input + axis.pad_end) : axis.end_tap(o, axis.input) - axis.first_tap(o);
+    return attributes.counts_padding ? axis.end_tap(o, axis.input + axis.pad_end)
+                                     : axis.end_tap(o, axis.input) - axis.first_tap(o);
   };
   float* widths = node.scratch<float>(across.output);
   for (int64_t ow = 0; ow < across.output; ++ow) widths[ow] = float(counted(across, ow));

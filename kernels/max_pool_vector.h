@@ -35,9 +35,14 @@ inline void first_nan(const float* image, const PoolWindow& window, float* y) {
   }
 }
 
-inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y,
-                    kw::Tensor<int64_t>& places) {
-  const bool whole = window_is_channel(node, x.shape());
+inline const void* prepare_MaxPool(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>) {
+  return keep_pool_attributes(call, node);
+}
+
+inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y, kw::Tensor<int64_t>& places,
+                    const void* kept) {
+  const auto& attributes = *static_cast<const PoolAttributes*>(kept);
+  const bool whole = window_is_channel(attributes, x.shape());
   if (places.given() || x.count() == 0 || (x.rank() != 4 && !whole)) return ::MaxPool(node, x, y, places);
   const int64_t channels = x.shape(0) * x.shape(1), x_size = x.shape().count(2, x.rank());
   kw::Shape shape{x.shape(0), x.shape(1)};
@@ -50,7 +55,7 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
     }
     return;
   }
-  const PoolWindow window = pool_window(node, x.shape().dims + 2);
+  const PoolWindow window = pool_window(attributes, x.shape().dims + 2);
   const PoolAxis &down = window.down, &across = window.across;
   shape.push(down.output);
   shape.push(across.output);

@@ -28,33 +28,59 @@ struct PoolWindow {
   PoolAxis down, across;
 };
 
-// The window of a node over an image; `spatial`: its two lengths.
-inline PoolWindow pool_window(const kw::Node& node, const int64_t* spatial) {
+// What a node says of its windows, read once.
+struct PoolAttributes {
+  kw::Shape kernel;
+  kw::Shape strides, dilations, pads_begin, pads_end;  // of each axis, with what is meant where nothing is said
+  bool same, same_upper, ceil, counts_padding;
+};
+
+inline PoolAttributes pool_attributes(const kw::Node& node) {
   const kw::List<int64_t> kernel = node.integers("kernel_shape"), strides = node.integers("strides"),
                           dilations = node.integers("dilations"), pads = node.integers("pads");
   const char* auto_pad = node.text("auto_pad");
-  const bool ceil = node.integer("ceil_mode") != 0;
+  PoolAttributes attributes;
+  attributes.kernel = kw::Shape(static_cast<int>(kernel.size()), kernel.begin());
+  for (int64_t i = 0; i < kernel.size(); ++i) {
+    attributes.strides.push(strides.empty() ? 1 : strides[i]);
+    attributes.dilations.push(dilations.empty() ? 1 : dilations[i]);
+    attributes.pads_begin.push(pads.empty() ? 0 : pads[i]);
+    attributes.pads_end.push(pads.empty() ? 0 : pads[kernel.size() + i]);
+  }
+  attributes.same = auto_pad[0] == 'S';  // SAME_UPPER or SAME_LOWER
+  attributes.same_upper = attributes.same && auto_pad[5] == 'U';
+  attributes.ceil = node.integer("ceil_mode") != 0 && auto_pad[0] != 'V';
+  attributes.counts_padding = node.integer("count_include_pad") != 0;
+  return attributes;
+}
+inline const void* keep_pool_attributes(const kw::Call& call, const kw::Node& node) {
+  auto* kept = call.keep<PoolAttributes>(1);
+  *kept = pool_attributes(node);
+  return kept;
+}
+
+// The window of a node over an image; `spatial`: its two lengths.
+inline PoolWindow pool_window(const PoolAttributes& attributes, const int64_t* spatial) {
   PoolAxis axes[2];
   for (int i = 0; i < 2; ++i) {
     PoolAxis& axis = axes[i];
     axis = {.input = spatial[i],
             .output = 0,
-            .kernel = kernel[i],
-            .stride = strides.empty() ? 1 : strides[i],
-            .dilation = dilations.empty() ? 1 : dilations[i],
-            .pad_begin = pads.empty() ? 0 : pads[i],
-            .pad_end = pads.empty() ? 0 : pads[2 + i]};
-    if (auto_pad[0] == 'S') {  // SAME_UPPER or SAME_LOWER
+            .kernel = attributes.kernel[i],
+            .stride = attributes.strides[i],
+            .dilation = attributes.dilations[i],
+            .pad_begin = attributes.pads_begin[i],
+            .pad_end = attributes.pads_end[i]};
+    if (attributes.same) {
       axis.output = (axis.input + axis.stride - 1) / axis.stride;
       const int64_t total = std::max<int64_t>((axis.output - 1) * axis.stride + axis.span() - axis.input, 0);
-      axis.pad_begin = auto_pad[5] == 'U' ? total / 2 : total - total / 2;
+      axis.pad_begin = attributes.same_upper ? total / 2 : total - total / 2;
       axis.pad_end = total - axis.pad_begin;
       continue;
     }
     const int64_t room = axis.input + axis.pad_begin + axis.pad_end - axis.span();
     axis.output = room / axis.stride + 1;
-    if (ceil && auto_pad[0] != 'V' && room % axis.stride != 0 &&
-        axis.output * axis.stride < axis.input + axis.pad_begin) {
+    if (attributes.ceil && room % axis.stride != 0 && axis.output * axis.stride < axis.input + axis.pad_begin) {
       ++axis.output;
     }
   }
@@ -85,10 +111,12 @@ inline FoldedRows folded_rows(const kw::Node& node, const PoolWindow& window) {
   return folded;
 }
 
-// `taps` rows, `pitch` apart, folded into one; its last vector begins earlier where it has to.
-template <class F>
-inline void fold_taps(const float* x, int64_t pitch, int64_t taps, int64_t columns, float* to) {
+// `taps` rows, `pitch` apart, folded into one; its last vector begins earlier where it has to. kTaps: how many they
+// are, where that is known.
+template <class F, int kTaps = 0>
+inline void fold_taps(const float* x, int64_t pitch, int64_t some_taps, int64_t columns, float* to) {
   using namespace simd;
+  const int64_t taps = kTaps > 0 ? kTaps : some_taps;
   if (taps == 0) {
     std::fill_n(to, columns, F::kStart);
     return;
@@ -134,15 +162,16 @@ inline simd::Floats every(const simd::Floats* from, std::integer_sequence<int, k
 
 // A row of windows that are kStride apart, in vectors: what windows at every place would fold, and of that every
 // kStride-th. At the end windows are computed twice.
-template <class F, int kStride, class Finish>
+template <class F, int kStride, int kTaps, class Finish>
 inline void fold_windows(const float* row, const PoolAxis& across, float* y, Finish finish) {
   using namespace simd;
+  const int64_t taps = kTaps > 0 ? kTaps : across.kernel;
   int64_t ow = 0;
   for (;;) {
     const float* at = row + ow * kStride;
     Floats folded[kStride];
     KW_UNROLL for (int v = 0; v < kStride; ++v) folded[v] = load(at + v * kLanes);
-    for (int64_t tap = 1; tap < across.kernel; ++tap) {
+    for (int64_t tap = 1; tap < taps; ++tap) {
       at += across.dilation;
       KW_UNROLL for (int v = 0; v < kStride; ++v) folded[v] = F::join(folded[v], load(at + v * kLanes));
     }
@@ -192,48 +221,76 @@ inline void fold_each_window(const float* row, const PoolAxis& across, float* y,
   }
 }
 
-// One channel. finish(row of windows) gives what finishes its windows: a function of what is folded, one number or a
-// vector, and of the place across.
-template <class F, class Finish>
-inline void pool_image(const float* x, const PoolWindow& window, const FoldedRows& folded, float* y, Finish finish) {
-  const PoolAxis &down = window.down, &across = window.across;
-  for (int64_t begin = 0; begin < down.output; begin += folded.rows) {
-    const int64_t end = std::min(begin + folded.rows, down.output);
-    for (int64_t oh = begin; oh < end; ++oh) {
-      const int64_t first = down.first_tap(oh), taps = down.end_tap(oh, down.input) - first;
-      const float* from = x + (oh * down.stride - down.pad_begin + first * down.dilation) * across.input;
-      fold_taps<F>(from, down.dilation * across.input, std::max<int64_t>(taps, 0), across.input,
-                   folded.row(oh - begin) + folded.margin);
-    }
-    for (int64_t oh = begin; oh < end; ++oh, y += across.output) {
-      const float* row = folded.row(oh - begin);
-      const auto finished = finish(oh);
-      if (across.output < simd::kLanes || across.stride > 4) {
-        fold_each_window<F>(row, across, y, finished);
-      } else if (across.stride == 1) {
-        fold_windows<F, 1>(row, across, y, finished);
-      } else if (across.stride == 2) {
-        fold_windows<F, 2>(row, across, y, finished);
-      } else if (across.stride == 3) {
-        fold_windows<F, 3>(row, across, y, finished);
-      } else {
-        fold_windows<F, 4>(row, across, y, finished);
-      }
+// Folds the rows under the rows of windows from `begin` to `end`.
+template <class F>
+[[gnu::noinline]] void fold_down(const float* x, const PoolWindow& window, const FoldedRows& folded, int64_t begin,
+                                 int64_t end) {
+  const PoolAxis& down = window.down;
+  const int64_t columns = window.across.input, pitch = down.dilation * columns;
+  float* row = folded.first + folded.margin;
+  for (int64_t oh = begin; oh < end; ++oh, row += folded.pitch) {
+    const int64_t first = down.first_tap(oh), taps = down.end_tap(oh, down.input) - first;
+    const float* from = x + (oh * down.stride - down.pad_begin + first * down.dilation) * columns;
+    if (taps == 2) {
+      fold_taps<F, 2>(from, pitch, taps, columns, row);
+    } else if (taps == 3) {
+      fold_taps<F, 3>(from, pitch, taps, columns, row);
+    } else {
+      fold_taps<F>(from, pitch, std::max<int64_t>(taps, 0), columns, row);
     }
   }
 }
 
+// One channel. finish(row of windows) gives what finishes its windows: a function of what is folded, one number or a
+// vector, and of the place across. `fold_row` is one of the two above.
+template <class F, class Finish, class FoldRow>
+[[gnu::noinline]] void pool_rows(const float* x, const PoolWindow& window, const FoldedRows& folded, float* y,
+                                 const Finish& finish, FoldRow fold_row) {
+  const PoolAxis across = window.across;
+  for (int64_t begin = 0; begin < window.down.output; begin += folded.rows) {
+    const int64_t end = std::min(begin + folded.rows, window.down.output);
+    fold_down<F>(x, window, folded, begin, end);
+    const float* row = folded.first;
+    for (int64_t oh = begin; oh < end; ++oh, row += folded.pitch, y += across.output) {
+      fold_row(row, across, y, finish(oh));
+    }
+  }
+}
+template <class F, class Finish>
+inline void pool_image(const float* x, const PoolWindow& window, const FoldedRows& folded, float* y,
+                       const Finish& finish) {
+  const PoolAxis& across = window.across;
+  const auto with_stride = [&]<int kStride, int kTaps>(std::integer_sequence<int, kStride, kTaps>) {
+    pool_rows<F>(x, window, folded, y, finish, [](const float* row, const PoolAxis& axis, float* to, auto finished) {
+      fold_windows<F, kStride, kTaps>(row, axis, to, finished);
+    });
+  };
+  if (across.output < simd::kLanes || across.stride > 4) {
+    pool_rows<F>(x, window, folded, y, finish, [](const float* row, const PoolAxis& axis, float* to, auto finished) {
+      fold_each_window<F>(row, axis, to, finished);
+    });
+  } else if (across.stride == 1 && across.kernel == 2) {
+    with_stride(std::integer_sequence<int, 1, 2>());
+  } else if (across.stride == 1 && across.kernel == 3) {
+    with_stride(std::integer_sequence<int, 1, 3>());
+  } else if (across.stride == 1) {
+    with_stride(std::integer_sequence<int, 1, 0>());
+  } else if (across.stride == 2 && across.kernel == 3) {
+    with_stride(std::integer_sequence<int, 2, 3>());
+  } else if (across.stride == 2) {
+    with_stride(std::integer_sequence<int, 2, 0>());
+  } else if (across.stride == 3) {
+    with_stride(std::integer_sequence<int, 3, 0>());
+  } else {
+    with_stride(std::integer_sequence<int, 4, 0>());
+  }
+}
+
 // Whether one window covers all of a channel, and nothing else.
-inline bool window_is_channel(const kw::Node& node, const kw::Shape& x) {
-  const kw::List<int64_t> kernel = node.integers("kernel_shape");
-  for (int i = 0; i < kernel.size(); ++i) {
-    if (kernel[i] != x[2 + i]) return false;
+inline bool window_is_channel(const PoolAttributes& attributes, const kw::Shape& x) {
+  for (int i = 0; i < attributes.kernel.rank; ++i) {
+    if (attributes.kernel[i] != x[2 + i] || attributes.dilations[i] != 1) return false;
+    if (attributes.pads_begin[i] != 0 || attributes.pads_end[i] != 0) return false;
   }
-  for (int64_t pad : node.integers("pads")) {
-    if (pad != 0) return false;
-  }
-  for (int64_t dilation : node.integers("dilations")) {
-    if (dilation != 1) return false;
-  }
-  return node.text("auto_pad")[0] != 'S';
+  return !attributes.same;
 }
