@@ -165,7 +165,8 @@ struct Features {
   product::Finish finish;
 };
 
-// One row of the output of a single feature.
+// One row of the output of a single feature. The last vector begins earlier; with fewer columns than it has lanes,
+// memory behind the input's rows is read.
 [[gnu::noinline]] inline void run_one(const Features& features, product::Gathered from, float* to, int64_t columns) {
   using product::Floats, product::kLanes;
   const float* weights = features.weights;
@@ -182,12 +183,13 @@ struct Features {
     KW_UNROLL for (int v = 0; v < 4; ++v) simd::store(to + j + v * kLanes, sums[v]);
   }
   for (; j < columns; j += kLanes) {
+    j = std::max<int64_t>(std::min<int64_t>(j, columns - kLanes), 0);
     Floats sum = begin;
     for (int64_t k = 0; k < depth; ++k) sum = simd::fma(simd::splat(weights[k]), simd::load(from.row(k) + j), sum);
-    if (j + kLanes <= columns) {
+    if (columns >= kLanes) {
       simd::store(to + j, sum);
     } else {
-      simd::store_some(to + j, sum, columns - j);
+      simd::store_some(to, sum, columns);
     }
   }
 }
