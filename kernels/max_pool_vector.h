@@ -20,11 +20,28 @@ inline bool holds_nan(const float* x, int64_t count) {
   return rest || any((found[0] | found[1]) | (found[2] | found[3]));
 }
 
+// The row of the image that a row of windows begins with; may be beyond it.
+inline int64_t first_row(const PoolAxis& down, int64_t oh) {
+  return oh * down.stride - down.pad_begin + down.first_tap(oh) * down.dilation;
+}
+
+// Whether a window might begin with NaN: where rows are left out, only those that windows begin with are looked at.
+inline bool may_begin_with_nan(const float* image, const PoolWindow& window) {
+  const PoolAxis& down = window.down;
+  const int64_t columns = window.across.input;
+  if (down.stride < 3) return holds_nan(image, down.input * columns);
+  for (int64_t oh = 0; oh < down.output; ++oh) {
+    const int64_t row = first_row(down, oh);
+    if (row < down.input && holds_nan(image + row * columns, columns)) return true;
+  }
+  return false;
+}
+
 // A window that begins with NaN is NaN; NaN behind is passed over.
 inline void first_nan(const float* image, const PoolWindow& window, float* y) {
   const PoolAxis &down = window.down, &across = window.across;
   for (int64_t oh = 0; oh < down.output; ++oh, y += across.output) {
-    const int64_t row = oh * down.stride - down.pad_begin + down.first_tap(oh) * down.dilation;
+    const int64_t row = first_row(down, oh);
     if (row >= down.input) return;
     for (int64_t ow = 0; ow < across.output; ++ow) {
       const int64_t column = ow * across.stride - across.pad_begin + across.first_tap(ow) * across.dilation;
@@ -66,6 +83,6 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
     const float* image = x.data() + c * x_size;
     float* largest = y.data() + c * down.output * across.output;
     pool_image<LargestElement>(image, window, folded, largest, as_it_is);
-    if (holds_nan(image, x_size)) first_nan(image, window, largest);
+    if (may_begin_with_nan(image, window)) first_nan(image, window, largest);
   }
 }
