@@ -1,9 +1,10 @@
 #include "convolution.h"
 
-// Winograd's minimal filtering F(4x4, 3x3) for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the
-// kernels are transformed, and then 36 products of a channel make what 4 x 4 outputs take from it, not 144. For each of
-// the 36 the sum over the channels is a matrix product: features by channels, channels by tiles. A third axis before
-// them only makes those sums longer. What is off in one element of a tile, an infinity too, reaches all of its outputs.
+// Winograd's minimal filtering. F(4x4, 3x3), for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the
+// kernels are transformed, and then 36 products of a channel make what 4 x 4 outputs take from it, not 144. F(4, 3),
+// for kernels of 3 along the last axis: 6 products for 4 outputs, not 12. For each of the 36 or 6 parts the sum over
+// the channels is a matrix product: features by channels, channels by tiles. A third axis before them only makes those
+// sums longer. What is off in one element of a tile, an infinity too, reaches all of its outputs.
 
 KW_TUNE(WINOGRAD_TILES, 48, 16, 32, 48, 64, 96);  // at a time
 
@@ -11,7 +12,12 @@ namespace winograd {
 
 using product::Floats;
 using product::kLanes;
-inline constexpr int kOut = 4, kIn = 6, kParts = kIn * kIn;
+inline constexpr int kOut = 4, kIn = 6;  // along the last axis, of one tile
+// `kTall`: how many rows of inputs a tile has, kIn or 1.
+template <int kTall>
+inline constexpr int kRows = kTall == 1 ? 1 : kOut;
+template <int kTall>
+inline constexpr int kParts = kTall* kIn;
 
 // ---- The transforms along one axis. They evaluate polynomials at 0, +-kNear, +-kFar and infinity; with these points
 // the errors are a quarter of those with the usual 1 and 2.
@@ -49,24 +55,30 @@ inline void transform_kernel(const double* g, int64_t step, double* to) {
   to[5] = g2;
 }
 
-// ---- Kernels. In each tile of features their 36 parts, in each part the depth of the first axis and the channels.
+// ---- Kernels. In each tile of features their parts, in each part the depth of the first axis and the channels.
 
-inline void transform_weights(const float* w, int64_t features, int64_t channels, int64_t planes, float* to) {
+template <int kTall>
+[[gnu::cold, gnu::noinline]] void transform_weights(const float* w, int64_t features, int64_t channels, int64_t planes,
+                                                    float* to) {
+  constexpr int kHeight = kTall == 1 ? 1 : 3;
   const int64_t depth = planes * channels;
   product::each_rows(features, [&](int64_t first, int64_t rows) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t p = 0; p < planes; ++p) {
-          const float* kernel = w + (((first + r) * channels + c) * planes + p) * 9;
-          double g[9], half[3 * kIn], whole[kIn];
-          for (int i = 0; i < 9; ++i) g[i] = double(kernel[i]);
-          for (int i = 0; i < 3; ++i) transform_kernel(g + i, 3, half + i * kIn);
-          for (int i = 0; i < kIn; ++i) {
-            transform_kernel(half + i, kIn, whole);
-            for (int j = 0; j < kIn; ++j) {
-              to[first * kParts * depth + ((i * kIn + j) * depth + p * channels + c) * rows + r] = float(whole[j]);
-            }
-          }
+    for (int64_t i = 0; i < rows * depth; ++i) {
+      const int64_t r = i / depth, c = i % depth / planes, p = i % planes;
+      const float* kernel = w + (first * depth + i) * kHeight * 3;
+      double g[9], half[3 * kTall], whole[kIn];
+      for (int j = 0; j < kHeight * 3; ++j) g[j] = double(kernel[j]);
+      for (int j = 0; j < 3; ++j) {
+        if constexpr (kTall == 1) {
+          half[j] = g[j];
+        } else {
+          transform_kernel(g + j, 3, half + j * kTall);
+        }
+      }
+      for (int y = 0; y < kTall; ++y) {
+        transform_kernel(half + y, kTall, whole);
+        for (int x = 0; x < kIn; ++x) {
+          to[first * kParts<kTall> * depth + ((y * kIn + x) * depth + p * channels + c) * rows + r] = float(whole[x]);
         }
       }
     }
@@ -141,12 +153,13 @@ struct Block {
 
 // One channel of one plane. `lines`: memory for its rows. Vectors that reach beyond a row of tiles are written over by
 // what follows; the last one reaches beyond the block.
-[[gnu::noinline]] inline void transform_channel(const convolution::Axes& axes, const float* x, const Block& block,
-                                                float* lines, float* to, int64_t part) {
+template <int kTall>
+[[gnu::noinline]] void transform_channel(const convolution::Axes& axes, const float* x, const Block& block,
+                                         float* lines, float* to, int64_t part) {
   const auto& [d, h, w] = axes.axis;
   const int64_t quarter = block.quarter(), line = kOut * quarter;
-  for (int64_t i = 0; i < kOut * block.down + 2; ++i) {
-    const int64_t y = kOut * block.row + i - h.pad;
+  for (int64_t i = 0; i < kRows<kTall> * block.down + kTall - kRows<kTall>; ++i) {
+    const int64_t y = kRows<kTall> * block.row + i - h.pad;
     const bool inside = y >= 0 && y < h.input;
     for (int64_t t = 0; t < quarter; t += kLanes) {
       const int64_t first = kOut * (block.column + t) - w.pad;
@@ -163,43 +176,52 @@ struct Block {
   }
   for (int64_t i = 0; i < block.down; ++i) {
     for (int64_t t = 0; t < block.across; t += kLanes) {
-      const float* from = lines + kOut * i * line + t;
-      Floats half[kIn][kIn];
+      const float* from = lines + kRows<kTall> * i * line + t;
+      Floats half[kIn][kTall];
       KW_UNROLL for (int j = 0; j < kIn; ++j) {
-        Floats column[kIn];
-        KW_UNROLL for (int k = 0; k < kIn; ++k) {
+        Floats column[kTall];
+        KW_UNROLL for (int k = 0; k < kTall; ++k) {
           column[k] = simd::load(from + k * line + (j % kOut) * quarter + j / kOut);
         }
-        transform_input(column, 1, half[j]);
+        if constexpr (kTall == 1) {
+          half[j][0] = column[0];
+        } else {
+          transform_input(column, 1, half[j]);
+        }
       }
-      KW_UNROLL for (int j = 0; j < kIn; ++j) {
+      KW_UNROLL for (int j = 0; j < kTall; ++j) {
         Floats whole[kIn];
-        transform_input(&half[0][j], kIn, whole);
+        transform_input(&half[0][j], kTall, whole);
         KW_UNROLL for (int k = 0; k < kIn; ++k) simd::store(to + (j * kIn + k) * part + i * block.across + t, whole[k]);
       }
     }
   }
 }
 
-// One feature of one plane, from its 36 sums for every tile.
-[[gnu::noinline]] inline void transform_feature(const convolution::Axes& axes, const float* sums, int64_t part,
-                                                const Block& block, float bias, float* y) {
+// One feature of one plane, from the sums of its parts for every tile.
+template <int kTall>
+[[gnu::noinline]] void transform_feature(const convolution::Axes& axes, const float* sums, int64_t part,
+                                         const Block& block, float bias, float* y) {
   const auto& [d, h, w] = axes.axis;
   for (int64_t i = 0; i < block.down; ++i) {
-    const int64_t first = kOut * (block.row + i), rows = std::min<int64_t>(h.output - first, kOut);
+    const int64_t first = kRows<kTall> * (block.row + i), rows = std::min<int64_t>(h.output - first, kRows<kTall>);
     for (int64_t t = 0; t < block.across; t += kLanes) {
       const float* from = sums + i * block.across + t;
-      Floats half[kIn][kOut];
+      Floats half[kIn][kRows<kTall>];
       KW_UNROLL for (int j = 0; j < kIn; ++j) {
-        Floats column[kIn];
-        KW_UNROLL for (int k = 0; k < kIn; ++k) column[k] = simd::load(from + (k * kIn + j) * part);
-        transform_output(column, 1, half[j]);
+        Floats column[kTall];
+        KW_UNROLL for (int k = 0; k < kTall; ++k) column[k] = simd::load(from + (k * kIn + j) * part);
+        if constexpr (kTall == 1) {
+          half[j][0] = column[0];
+        } else {
+          transform_output(column, 1, half[j]);
+        }
       }
       const int64_t left = kOut * (block.column + t), columns = std::min<int64_t>(w.output - left, kOut * kLanes);
       const int64_t mine = std::min<int64_t>(columns, kOut * (block.across - t));
-      KW_UNROLL for (int k = 0; k < kOut; ++k) {
+      KW_UNROLL for (int k = 0; k < kRows<kTall>; ++k) {
         Floats whole[kOut];
-        transform_output(&half[0][k], kOut, whole);
+        transform_output(&half[0][k], kRows<kTall>, whole);
         KW_UNROLL for (int j = 0; j < kOut; ++j) whole[j] += bias;
         const bool all = k < rows && mine == kOut * kLanes;
         float some[kOut * kLanes];
@@ -219,27 +241,29 @@ struct Memory {
 };
 
 // Whether a convolution is of this kind, with tiles that are not mostly padding.
-inline bool suits(const convolution::Axes& axes) {
+template <int kTall>
+bool suits(const convolution::Axes& axes) {
   const auto& [d, h, w] = axes.axis;
   const auto right = [](const convolution::Axis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
-  const auto tiles = [](int64_t length) { return (length + kOut - 1) / kOut; };
-  return right(h) && right(w) && d.stride == 1 && d.dilation == 1 &&
-         tiles(h.output) * tiles(w.output) * 8 <= h.output * w.output;
+  const int64_t high = (h.output + kRows<kTall> - 1) / kRows<kTall>, wide = (w.output + kOut - 1) / kOut;
+  return right(w) && (kTall == 1 ? h.kernel == 1 && h.stride == 1 : right(h)) && d.stride == 1 && d.dilation == 1 &&
+         high * kRows<kTall> * wide * kOut <= 2 * h.output * w.output;
 }
 
 // One image; `weights` by transform_weights.
-inline void run(const kw::Node& node, const convolution::Axes& axes, const float* x, int64_t channels,
-                const float* weights, int64_t features, const float* bias, float* y, Memory& memory) {
+template <int kTall>
+void run(const kw::Node& node, const convolution::Axes& axes, const float* x, int64_t channels, const float* weights,
+         int64_t features, const float* bias, float* y, Memory& memory) {
   const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
-  const int64_t wide = (w.output + kOut - 1) / kOut, high = (h.output + kOut - 1) / kOut;
+  const int64_t wide = (w.output + kOut - 1) / kOut, high = (h.output + kRows<kTall> - 1) / kRows<kTall>;
   const int64_t splits = (wide + WINOGRAD_TILES - 1) / WINOGRAD_TILES, across = (wide + splits - 1) / splits;
   const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / across, 1, high);
   const int64_t depth = d.kernel * channels, plane = h.input * w.input, y_plane = h.output * w.output;
   if (memory.lines == nullptr) {
     const Block largest{0, 0, down, across};
-    memory.lines = node.scratch<float>((kOut * down + 2) * kOut * largest.quarter());
-    memory.parts = node.scratch<float>(kParts * (d.input * channels * largest.pitch() + product::kPanel));
-    memory.sums = node.scratch<float>((kParts * PRODUCT_ROWS + 1) * largest.pitch());
+    memory.lines = node.scratch<float>((kRows<kTall> * down + kTall) * kOut * largest.quarter());
+    memory.parts = node.scratch<float>(kParts<kTall> * (d.input * channels * largest.pitch() + product::kPanel));
+    memory.sums = node.scratch<float>((kParts<kTall> * PRODUCT_ROWS + 1) * largest.pitch());
   }
   for (Block block{0, 0, down, across}; block.row < high; block.row += down) {
     block.down = std::min(down, high - block.row);
@@ -247,23 +271,23 @@ inline void run(const kw::Node& node, const convolution::Axes& axes, const float
       block.across = std::min(across, wide - block.column);
       const int64_t pitch = block.pitch(), part = d.input * channels * pitch + product::kPanel;
       for (int64_t c = 0; c < d.input * channels; ++c) {  // plane by plane
-        transform_channel(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
-                          memory.parts + c * pitch, part);
+        transform_channel<kTall>(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
+                                 memory.parts + c * pitch, part);
       }
       for (int64_t o = 0; o < d.output; ++o) {
         const int64_t first = std::clamp<int64_t>(d.pad - o, 0, d.kernel);
         const int64_t last = std::clamp<int64_t>(d.input + d.pad - o, first, d.kernel);
         const int64_t above = (last > first ? o + first - d.pad : 0) * channels;
         product::each_rows(features, [&](int64_t i, int64_t rows) {
-          for (int f = 0; f < kParts; ++f) {
-            const float* left = weights + i * kParts * depth + (f * depth + first * channels) * rows;
+          for (int f = 0; f < kParts<kTall>; ++f) {
+            const float* left = weights + i * kParts<kTall> * depth + (f * depth + first * channels) * rows;
             const product::Right right{memory.parts + f * part + above * pitch, pitch};
             product::tiles_of(rows, {left, 1, rows}, right, (last - first) * channels,
                               {memory.sums + f * rows * pitch, pitch, pitch, false, nullptr});
           }
           for (int64_t r = 0; r < rows; ++r) {
-            transform_feature(axes, memory.sums + r * pitch, rows * pitch, block, bias == nullptr ? 0 : bias[i + r],
-                              y + ((i + r) * d.output + o) * y_plane);
+            transform_feature<kTall>(axes, memory.sums + r * pitch, rows * pitch, block,
+                                     bias == nullptr ? 0 : bias[i + r], y + ((i + r) * d.output + o) * y_plane);
           }
         });
       }
