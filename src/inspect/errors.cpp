@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "inspect/outline.h"
@@ -280,6 +284,17 @@ int use_of(const Said& note, const std::vector<SourceText>& sources) {
   return use;
 }
 
+// A method that is defined in its class is called as one that is defined outside: "Filter::apply".
+std::string qualified_name(const std::vector<Scope>& outline, const Scope& scope) {
+  const Scope* type = nullptr;
+  for (const Scope& each : outline) {
+    const bool around = each.first_line <= scope.first_line && each.last_line >= scope.last_line && &each != &scope;
+    if (around && each.kind == Scope::Kind::type && each.depth < scope.depth) type = &each;
+  }
+  const bool method = scope.kind == Scope::Kind::function && type != nullptr && !type->name.empty();
+  return method && scope.name.find("::") == std::string::npos ? type->name + "::" + scope.name : scope.name;
+}
+
 void set_place(CodeError& error, const Place& place, const std::vector<SourceText>& sources) {
   error.file = place.file;
   error.line = place.line;
@@ -288,7 +303,7 @@ void set_place(CodeError& error, const Place& place, const std::vector<SourceTex
     error.local = true;
     error.file = source->name;
     const auto outline = outline_of(source->text);
-    if (const Scope* scope = scope_at(outline, place.line)) error.within = scope->name;
+    if (const Scope* scope = scope_at(outline, place.line)) error.within = qualified_name(outline, *scope);
     error.around = around(*source, place.line);
   }
 }
@@ -437,14 +452,21 @@ std::vector<CodeError> linker_errors(const std::vector<std::string_view>& lines,
       const std::string symbol = between(line, "multiple definition of `", "'");
       CodeError error{.tool = CodeError::Tool::linker, .message = fmt::format("multiple definition of '{}'", symbol)};
       // The place of the definition, not of a use.
-      std::string word = symbol.substr(0, symbol.find('('));
+      const std::string word = plain_function(symbol);
       // Of several sources the later one: the linker keeps what it met first.
       for (auto each = sources.rbegin(); each != sources.rend() && error.line == 0; ++each) {
         const SourceText& source = *each;
-        for (const Scope& scope : outline_of(source.text)) {
-          if (scope.name == word) set_place(error, {source.name, scope.first_line, 0}, sources);
-        }
         const auto text = lines_of(source.text);
+        for (const Scope& scope : outline_of(source.text)) {
+          if (scope.name != word) continue;
+          // "template <>" may stand on a line of its own.
+          int named = scope.first_line;
+          while (named < scope.last_line &&
+                 text[static_cast<std::size_t>(named - 1)].find(word) == std::string_view::npos) {
+            ++named;
+          }
+          set_place(error, {source.name, named, 0}, sources);
+        }
         for (std::size_t i = 0; i < text.size() && error.line == 0; ++i) {
           if (text[i].find(word) != std::string_view::npos && !text[i].starts_with("//")) {
             set_place(error, {source.name, static_cast<int>(i) + 1, 0}, sources);
@@ -465,6 +487,14 @@ std::vector<CodeError> linker_errors(const std::vector<std::string_view>& lines,
   return errors;
 }
 
+// "_ZN6Packer4packEPfi" -> "Packer::pack(float*, int)"
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 && text != nullptr ? text.get() : symbol;
+}
+
 std::vector<CodeError> loader_errors(const std::vector<std::string_view>& lines,
                                      const std::vector<SourceText>& sources) {
   std::vector<CodeError> errors;
@@ -472,12 +502,7 @@ std::vector<CodeError> loader_errors(const std::vector<std::string_view>& lines,
     if (const std::size_t at = line.find("undefined symbol: "); at != std::string_view::npos) {
       std::string symbol(trimmed(line.substr(at + 18)));
       symbol = symbol.substr(0, symbol.find_first_of(" ,("));
-      std::string plain = symbol;
-      if (symbol.starts_with("_Z")) {  // the first name in it: "_Z5scalef" -> "scale"
-        std::size_t digits = symbol.find_first_of("123456789");
-        const int length = digits == std::string::npos ? 0 : number_at(symbol, digits);
-        if (length > 0) plain = symbol.substr(digits, static_cast<std::size_t>(length));
-      }
+      const std::string plain = demangled(symbol);
       CodeError error{
           .tool = CodeError::Tool::loader,
           .message = fmt::format("undefined symbol '{}': the library asks for it when it is loaded, and nobody has it",

@@ -1,6 +1,9 @@
 // How well are errors found? Compiles every source of tests/failing_compiles/ with g++ and with clang++, and asks
 // whether the first error that we name is on the line that is marked there, in the function that is named there.
 //
+// tests/unseen_compiles/ was written when the rules stood already, and run once before anything was mended: its first
+// figure is what to expect of errors that nobody thought of.
+//
 //   kw_errors_bench FOLDER [NAME]   exit code 1 below 95 %; with a NAME prints what was said of that one
 #include <fmt/core.h>
 
@@ -67,7 +70,7 @@ std::string said_by(const Subject& subject, const std::string& compiler, const f
   words.insert(words.end(), subject.flags.begin(), subject.flags.end());
   for (const inspect::SourceText& source : subject.sources) {
     if (!write_file(folder / source.name, source.text).ok()) return {};
-    words.push_back(source.name);
+    if (source.name.ends_with(".cc")) words.push_back(source.name);
   }
   if (subject.mode == "compile") words.insert(words.end(), {"-c", "-o", "made.o"});
   if (subject.mode == "link") words.insert(words.end(), {"-shared", "-Wl,-z,defs", "-o", "made.so"});

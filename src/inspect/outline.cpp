@@ -10,9 +10,71 @@ namespace {
 
 bool word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (!std::isspace(static_cast<unsigned char>(c))) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+// Whether a quote or an R at `at` begins a text: behind a letter it does not (1'000), unless that is a prefix (u8"").
+bool begins_text(std::string_view source, std::size_t at) {
+  std::size_t begin = at;
+  while (begin > 0 && word_char(source[begin - 1])) --begin;
+  const std::string_view before = source.substr(begin, at - begin);
+  return before.empty() || before == "L" || before == "u" || before == "U" || before == "u8";
+}
+
+// A line such as #if or #else, and where the text behind it begins.
+struct Directive {
+  std::size_t at;
+  std::size_t end;
+  std::string words;
+};
+
+// Of the branches of an #if, all that have their braces in pairs stay; of others ("#if A void f() { #else void g() {")
+// the first, or else a function would be opened twice and closed once.
+void choose_branches(std::string& code, const std::vector<Directive>& directives) {
+  struct If {
+    std::vector<std::size_t> marks;  // of #if, #elif, #else
+  };
+  std::vector<If> open;
+  const auto balanced = [&](std::size_t from, std::size_t to) {
+    int depth = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      if (code[i] == '{') ++depth;
+      if (code[i] == '}' && --depth < 0) return false;
+    }
+    return depth == 0;
+  };
+  for (std::size_t k = 0; k < directives.size(); ++k) {
+    const std::string& words = directives[k].words;
+    if (words.starts_with("if")) open.push_back({{k}});
+    if (open.empty()) continue;
+    if (words.starts_with("el")) open.back().marks.push_back(k);
+    if (!words.starts_with("endif")) continue;
+    const std::vector<std::size_t> marks = open.back().marks;
+    open.pop_back();
+    const bool never = directives[marks[0]].words == "if 0";
+    for (std::size_t b = 0; b < marks.size(); ++b) {
+      const std::size_t from = directives[marks[b]].end;
+      const std::size_t to = b + 1 < marks.size() ? directives[marks[b + 1]].at : directives[k].at;
+      const bool stays = b == 0 ? !never : (never && b == 1) || balanced(from, to);
+      for (std::size_t i = from; i < to && !stays; ++i) code[i] = code[i] == '\n' ? '\n' : ' ';
+    }
+  }
+}
+
 // The source with comments, texts and preprocessor lines as blanks, line ends kept.
 std::string code_only(std::string_view source) {
   std::string code(source);
+  std::vector<Directive> directives;
   const auto blank = [&](std::size_t from, std::size_t to) {
     for (std::size_t k = from; k < std::min(to, code.size()); ++k) {
       if (code[k] != '\n') code[k] = ' ';
@@ -32,14 +94,14 @@ std::string code_only(std::string_view source) {
       const std::size_t close = source.find("*/", i + 2);
       end = close == std::string_view::npos ? source.size() : close + 2;
       blank(i, end);
-    } else if (c == 'R' && next == '"' && (i == 0 || !word_char(source[i - 1]))) {
+    } else if (c == 'R' && next == '"' && begins_text(source, i)) {
       const std::size_t open = source.find('(', i);
       const std::string close =
           ")" + std::string(source.substr(i + 2, open == std::string_view::npos ? 0 : open - i - 2)) + "\"";
       const std::size_t at = source.find(close, i);
       end = at == std::string_view::npos ? source.size() : at + close.size();
       blank(i, end);
-    } else if (c == '"' || (c == '\'' && (i == 0 || !word_char(source[i - 1])))) {
+    } else if (c == '"' || (c == '\'' && begins_text(source, i))) {
       while (end < source.size() && source[end] != c && source[end] != '\n') end += source[end] == '\\' ? 2 : 1;
       end = std::min(end + 1, source.size());
       if (end > 0 && source[end - 1] == '\n') --end;
@@ -47,26 +109,17 @@ std::string code_only(std::string_view source) {
       line_is_blank = false;
     } else if (c == '#' && line_is_blank) {
       while (end < source.size() && (source[end] != '\n' || source[end - 1] == '\\')) ++end;
+      std::string words = one_line(source.substr(i + 1, end - i - 1));
+      while (words.starts_with(' ')) words.erase(0, 1);
+      directives.push_back({i, end, std::move(words)});
       blank(i, end);
     } else if (!std::isspace(static_cast<unsigned char>(c))) {
       line_is_blank = false;
     }
     i = std::max(end, i + 1);
   }
+  choose_branches(code, directives);
   return code;
-}
-
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    if (!std::isspace(static_cast<unsigned char>(c))) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-  }
-  while (line.ends_with(' ')) line.pop_back();
-  return line;
 }
 
 bool has_word(const std::string& text, std::string_view word, std::size_t before = std::string::npos) {
@@ -81,12 +134,66 @@ bool has_word(const std::string& text, std::string_view word, std::size_t before
 // The word that ends before `end`, with what qualifies it ("Tile::load", "operator()").
 std::string name_before(const std::string& text, std::size_t end) {
   while (end > 0 && text[end - 1] == ' ') --end;
+  // "operator<<", "Tile::operator bool": all from there on, with what qualifies it.
   const std::size_t op = text.rfind("operator", end);
-  if (op != std::string::npos && end - op <= 12 && (op == 0 || !word_char(text[op - 1])))
-    return text.substr(op, end - op);
+  const bool is_operator = op != std::string::npos && op + 8 <= end && (op == 0 || !word_char(text[op - 1]));
+  if (is_operator && text.substr(op + 8, end - op - 8).find_first_of(";,") == std::string::npos) {
+    std::size_t begin = op;
+    while (begin > 0 && (word_char(text[begin - 1]) || text[begin - 1] == ':')) --begin;
+    return text.substr(begin, end - begin);
+  }
   std::size_t begin = end;
-  while (begin > 0 && (word_char(text[begin - 1]) || text[begin - 1] == ':' || text[begin - 1] == '~')) --begin;
+  while (begin > 0) {
+    if (word_char(text[begin - 1]) || text[begin - 1] == ':' || text[begin - 1] == '~') {
+      --begin;
+    } else if (text[begin - 1] == '>' && text.compare(begin, 2, "::") == 0) {  // "Outer<A>::inner"
+      int angles = 0;
+      do {
+        --begin;
+        angles += text[begin] == '>' ? 1 : text[begin] == '<' ? -1 : 0;
+      } while (begin > 0 && angles > 0);
+    } else {
+      break;
+    }
+  }
   return text.substr(begin, end - begin);
+}
+
+// Where the bracket at `open` is closed; the end where it is not.
+std::size_t closing(const std::string& text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if ((text[i] == ')' || text[i] == ']') && --depth == 0) return i;
+  }
+  return text.size();
+}
+
+// Without what may stand anywhere and says nothing of names: [[nodiscard]], alignas(64), __launch_bounds__(256).
+std::string without_attributes(std::string head) {
+  for (std::size_t at = head.find("[["); at != std::string::npos; at = head.find("[[", at)) {
+    head.erase(at, closing(head, at) + 1 - at);
+  }
+  for (const char* word : {"alignas", "__attribute__", "__launch_bounds__", "__declspec", "explicit"}) {
+    const std::size_t length = std::string_view(word).size();
+    for (std::size_t at = head.find(word); at != std::string::npos; at = head.find(word, at)) {
+      std::size_t open = at + length;
+      if ((at > 0 && word_char(head[at - 1])) || (open < head.size() && word_char(head[open]))) {
+        ++at;
+        continue;
+      }
+      while (open < head.size() && head[open] == ' ') ++open;
+      const bool called = open < head.size() && head[open] == '(';
+      head.erase(at, (called ? closing(head, open) + 1 : at + length) - at);
+    }
+  }
+  return one_line(head);
+}
+
+bool all_capitals(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return std::isupper(static_cast<unsigned char>(c)) || c == '_' || std::isdigit(static_cast<unsigned char>(c));
+  });
 }
 
 // The bracket that opens a function's parameters: the first one at no depth of angle brackets that a name stands
@@ -94,20 +201,25 @@ std::string name_before(const std::string& text, std::size_t end) {
 std::size_t parameters_of(const std::string& head) {
   int angles = 0;
   for (std::size_t i = 0; i < head.size(); ++i) {
+    if (head.compare(i, 8, "operator") == 0 && (i == 0 || !word_char(head[i - 1]))) {
+      // Its sign may be brackets of any kind.
+      std::size_t behind = i + 8;
+      while (behind < head.size() && head[behind] == ' ') ++behind;
+      if (head.compare(behind, 2, "()") == 0) behind += 2;
+      return head.find('(', behind);
+    }
     if (head[i] == '<') ++angles;
     if (head[i] == '>' && angles > 0 && (i == 0 || head[i - 1] != '-')) --angles;
     if (head[i] != '(' || angles > 0) continue;
     const std::string name = name_before(head, i);
-    if (name.ends_with("operator") && head.substr(i, 2) == "()") return head.find('(', i + 2);
-    static const std::array<std::string_view, 6> other = {"alignas",  "__attribute__", "decltype",
-                                                          "noexcept", "requires",      "__launch_bounds__"};
-    if (name.empty()) continue;
-    if (std::ranges::find(other, name) == other.end()) return i;
-    int depth = 0;
-    for (; i < head.size(); ++i) {
-      if (head[i] == '(') ++depth;
-      if (head[i] == ')' && --depth == 0) break;
-    }
+    static const std::array<std::string_view, 3> other = {"decltype", "noexcept", "requires"};
+    const std::size_t close = closing(head, i);
+    if (name.empty() && i > 0 && head[i - 1] != ' ') continue;
+    // A macro of its own before the function: "DEFINE_LAYER(Softmax) int f(int n)".
+    const bool macro = all_capitals(name) && close + 2 < head.size() && word_char(head[close + 2]) &&
+                       head.find('(', close) != std::string::npos;
+    if (!name.empty() && !macro && std::ranges::find(other, name) == other.end()) return i;
+    i = close;
   }
   return std::string::npos;
 }
@@ -128,7 +240,11 @@ std::string without_template(const std::string& head) {
 
 std::optional<Scope> scope_of(const std::string& whole) {
   Scope scope{.signature = whole};
-  const std::string head = without_template(whole);
+  std::string head = without_attributes(whole);
+  for (std::string before; before != head;) {  // a template of a template has two of them
+    before = head;
+    head = without_template(head);
+  }
   static const std::array<std::string_view, 8> blocks = {"if", "for", "while", "switch", "catch", "do", "else", "try"};
   const std::size_t open = parameters_of(head);
   const std::string first = head.substr(0, head.find_first_of(" (:<{"));
@@ -149,7 +265,13 @@ std::optional<Scope> scope_of(const std::string& whole) {
     }
     if (at != std::string::npos) {
       std::string rest = head.substr(behind);
-      rest = rest.substr(0, rest.find(" :"));
+      // What it is made from, or an enum's type.
+      for (std::size_t colon = rest.find(':'); colon != std::string::npos; colon = rest.find(':', colon + 2)) {
+        if (rest.compare(colon, 2, "::") == 0) continue;
+        rest.resize(colon);
+        break;
+      }
+      while (rest.ends_with(' ')) rest.pop_back();
       if (rest.ends_with(" final")) rest.resize(rest.size() - 6);
       scope.kind = Scope::Kind::type;
       scope.name = name_before(rest, std::min(rest.size(), rest.find('<')));
@@ -164,12 +286,29 @@ std::optional<Scope> scope_of(const std::string& whole) {
   if (head.find('[') < open && head.find('[') == 0 && !head.starts_with("[[")) return std::nullopt;  // a lambda
   scope.name = name;
   // A macro that defines a function.
-  if (std::ranges::all_of(name, [](char c) {
-        return std::isupper(static_cast<unsigned char>(c)) || c == '_' || std::isdigit(static_cast<unsigned char>(c));
-      })) {
-    scope.name = head.substr(0, head.find(')') + 1);
-  }
+  if (all_capitals(name)) scope.name = head.substr(0, head.find(')') + 1);
   return scope;
+}
+
+// Whether a brace behind this head initialises a member: "Tile(int n) : rows".
+bool initialises_a_member(const std::string& whole) {
+  const std::string head = without_template(without_attributes(whole));
+  const std::size_t open = parameters_of(head);
+  if (open == std::string::npos || head.empty() || !(word_char(head.back()) || head.back() == '>')) return false;
+  for (std::size_t at = head.find(':', closing(head, open)); at != std::string::npos; at = head.find(':', at + 2)) {
+    if (head.compare(at, 2, "::") != 0) return true;
+  }
+  return false;
+}
+
+// The brace that closes the one at `open`; the end where there is none.
+std::size_t closing_brace(const std::string& code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < code.size(); ++i) {
+    if (code[i] == '{') ++depth;
+    if (code[i] == '}' && --depth == 0) return i;
+  }
+  return code.size();
 }
 
 }  // namespace
@@ -194,6 +333,14 @@ std::vector<Scope> outline_of(std::string_view source) {
     if (c == '\n') {
       ++line;
       if (!head.empty()) head += ' ';
+      continue;
+    }
+    if (c == '{' && brackets == 0 && initialises_a_member(one_line(head))) {
+      const std::size_t close = closing_brace(code, i);
+      line += static_cast<int>(std::count(code.begin() + static_cast<std::ptrdiff_t>(i),
+                                          code.begin() + static_cast<std::ptrdiff_t>(close), '\n'));
+      head += "()";
+      i = close;
       continue;
     }
     if (c == '{') {

@@ -1,4 +1,4 @@
-// within: run
+// within: Unroll::run
 // flags: -ftemplate-depth=60
 template <int N>
 struct Unroll {

@@ -1,0 +1,9 @@
+// within: KW_KERNEL(call)
+#include <kernelwright.h>
+KW_KERNEL(call) {
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count; ++i) {  // <- here
+    y[i] = x[i];
+  }
+}
