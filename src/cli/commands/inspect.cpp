@@ -3,13 +3,17 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "base/files.h"
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "inspect/errors.h"
+#include "inspect/model.h"
 #include "inspect/performance.h"
 #include "inspect/tree.h"
+#include "judge/verdict_json.h"
 #include "judge/workshop.h"
 #include "ops/graph.h"
 #include "suites/catalog.h"
@@ -152,45 +156,121 @@ Result<int> tree(const Arguments& arguments, std::ostream& out) {
   return files.empty() ? kNo : kYes;
 }
 
+Json as_json(const inspect::KernelTensor& one) {
+  return {{"call", one.call},
+          {"name", one.name},
+          {"dtype", name_of(one.type.dtype)},
+          {"shape", one.type.shape.lengths()},
+          {"strides", one.type.shape.strides()},
+          {"when", one.when},
+          {"content", one.content}};
+}
+
+Json as_json(const ops::Graph& graph, std::size_t i) {
+  const auto names = [&](const std::vector<int>& slots) {
+    Json all = Json::array();
+    for (const int slot : slots) {
+      if (slot < 0) {
+        all.push_back(nullptr);
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(slot);
+      all.push_back({{"name", graph.names[at]},
+                     {"dtype", name_of(graph.types[at].dtype)},
+                     {"shape", graph.types[at].shape.lengths()}});
+    }
+    return all;
+  };
+  Json attributes = Json::array();
+  for (const inspect::NodeFact& fact : inspect::attributes_of(graph, i)) {
+    attributes.push_back({{"name", fact.name}, {"value", fact.value}, {"call", fact.call}, {"default", !fact.said}});
+  }
+  return {{"operator", graph.nodes[i].call.op->name},
+          {"inputs", names(graph.nodes[i].inputs)},
+          {"outputs", names(graph.nodes[i].outputs)},
+          {"attributes", std::move(attributes)}};
+}
+
+// task TASK [--verdict FILE]
+Result<int> task(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const Task wanted, suites::find_task(arguments.text("SUBJECT"), {}));
+  KW_TRY(const ops::Graph graph, ops::resolve(wanted));
+  std::optional<Verdict> verdict;
+  if (arguments.has("--verdict")) {
+    const std::string file = arguments.text("--verdict");
+    KW_TRY(const std::string text, read_file(file, 64 << 20));
+    auto read = judge::verdict_from_json(text);
+    if (!read.ok()) return fail("{}: {}; `kw eval --json` prints a verdict", file, read.error().message);
+    if (read->task != wanted.name) return fail("{} is a verdict on {}, not on {}", file, read->task, wanted.name);
+    verdict = *std::move(read);
+  }
+  if (!arguments.has("--json")) {
+    out << wanted.name << "\n\n" << inspect::model_as_text(graph);
+    if (verdict) out << "\n" << inspect::findings_as_text(*verdict);
+    return kYes;
+  }
+  Json json = {{"task", wanted.name}, {"opset", wanted.opset}, {"lengths", wanted.lengths}};
+  json["nodes"] = Json::array();
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) json["nodes"].push_back(as_json(graph, i));
+  json["inputs"] = Json::array();
+  for (const auto& one : inspect::inputs_of_kernel(graph)) json["inputs"].push_back(as_json(one));
+  json["outputs"] = Json::array();
+  for (const auto& one : inspect::outputs_of_kernel(graph)) json["outputs"].push_back(as_json(one));
+  json["wrong"] = verdict ? Json(inspect::findings_as_text(*verdict)) : Json();
+  out << dumped(json);
+  return kYes;
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   const std::string what = arguments.text("WHAT");
   if (what == "errors") return errors(arguments, out);
   if (what == "code") return code(arguments, out);
   if (what == "tree") return tree(arguments, out);
-  return fail("kw inspect takes errors, code or tree, not '{}'", what);
+  if (what == "task") return task(arguments, out);
+  return fail("kw inspect takes errors, code, tree or task, not '{}'{}", what,
+              nearest_hint(what, {"errors", "code", "tree", "task"}));
 }
 
 }  // namespace
 
 Command inspect() {
-  return {.name = "inspect",
-          .summary = "what agents are shown: errors cut short, a kernel's loops, a folder's functions",
-          .description =
-              "kw inspect errors LOG --source FILE: what a compiler, linker or loader said, as errors with their line "
-              "and function.\n"
-              "kw inspect code KERNEL: the innermost loops of the built kernel: vectorised or not, spills, calls, "
-              "cycles (llvm-mca).\n"
-              "kw inspect tree FOLDER: C, C++ and CUDA files with their functions and types, those about a WORD first.",
-          .options = {{.name = "WHAT", .help = "errors, code or tree", .required = true},
-                      {.name = "SUBJECT", .help = "a file or folder", .required = true, .completes = Completes::file},
-                      {.name = "--source",
-                       .value = "FILE",
-                       .help = "errors: the source that was compiled",
-                       .repeated = true,
-                       .completes = Completes::file},
-                      {.name = "--task",
-                       .value = "TASK",
-                       .help = "code: the task's work and roof too",
-                       .completes = Completes::task},
-                      {.name = "--set",
-                       .value = "NAME=VALUE",
-                       .help = "code: a tunable's value, the compiler or flags",
-                       .repeated = true},
-                      {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
-                      {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
-                      {.name = "--json", .help = "one JSON object: errors, loops or files"}},
-          .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect tree . --json"},
-          .run = run};
+  return {
+      .name = "inspect",
+      .summary = "what agents are shown: errors cut short, a kernel's loops, a folder's functions, a task's parts",
+      .description =
+          "kw inspect errors LOG --source FILE: what a compiler, linker or loader said, as errors with their line "
+          "and function.\n"
+          "kw inspect code KERNEL: the innermost loops of the built kernel: vectorised or not, spills, calls, "
+          "cycles (llvm-mca).\n"
+          "kw inspect tree FOLDER: C, C++ and CUDA files with their functions and types, those about a WORD first.\n"
+          "kw inspect task TASK --verdict FILE: the task as ONNX says it and as the kernel sees it: nodes, "
+          "attributes, shapes, layouts, constants; with a verdict (`kw eval --json`) what was found wrong where. "
+          "--json prints {task, opset, lengths, nodes, inputs, outputs, wrong}.",
+      .options =
+          {{.name = "WHAT", .help = "errors, code, tree or task", .required = true},
+           {.name = "SUBJECT", .help = "a file, a folder or a task", .required = true, .completes = Completes::file},
+           {.name = "--source",
+            .value = "FILE",
+            .help = "errors: the source that was compiled",
+            .repeated = true,
+            .completes = Completes::file},
+           {.name = "--task",
+            .value = "TASK",
+            .help = "code: the task's work and roof too",
+            .completes = Completes::task},
+           {.name = "--set",
+            .value = "NAME=VALUE",
+            .help = "code: a tunable's value, the compiler or flags",
+            .repeated = true},
+           {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
+           {.name = "--verdict",
+            .value = "FILE",
+            .help = "task: a verdict, as `kw eval --json` prints it",
+            .completes = Completes::file},
+           {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
+           {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
+      .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect task Relu --json"},
+      .run = run};
 }
 
 }  // namespace kw::cli::commands
