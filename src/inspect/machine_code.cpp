@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <sstream>
 
 #include "base/filter.h"
@@ -178,6 +179,35 @@ void read_mca(const std::string& said, Loop& loop) {
   if (iterations > 0 && total > 0) loop.cycles = total / iterations;
 }
 
+// One run of llvm-mca for all: starting it takes longer than its work. An Error where it is not there.
+Status ask_mca(std::span<Loop> loops) {
+  if (loops.empty()) return {};
+  std::string assembly;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    std::string code = loops[i].code;
+    // The loops' own label, told apart.
+    for (const char* use : {"turn:\n", " turn\n"}) {
+      for (std::size_t at = code.find(use); at != std::string::npos; at = code.find(use, at + 1)) {
+        code.insert(at + std::string_view(use).find("turn") + 4, std::to_string(i));
+      }
+    }
+    assembly += fmt::format("# LLVM-MCA-BEGIN loop{}\n{}# LLVM-MCA-END\n", i, code);
+  }
+  const auto mca =
+      run_filter({"llvm-mca", "-mcpu=native", "-iterations=50", "-instruction-info=false"}, assembly, {.whole_s = 10});
+  if (!mca.ok()) {
+    return fail("llvm-mca is not there (on Debian: apt-get install llvm): cycles and busy units are not known");
+  }
+  if (!mca->well()) return {};
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const std::size_t begin = mca->out.find(fmt::format("Code Region - loop{}\n", i));
+    if (begin == std::string::npos) continue;
+    const std::size_t from = mca->out.find('\n', begin);
+    read_mca(mca->out.substr(from, mca->out.find("Code Region - ", from) - from), loops[i]);
+  }
+  return {};
+}
+
 }  // namespace
 
 MachineCode loops_in(const std::string& disassembly) {
@@ -198,15 +228,13 @@ Result<MachineCode> machine_code_of(const std::filesystem::path& library) {
   if (!said.ok()) return fail("objdump is not there; on Debian: apt-get install binutils");
   if (!said->well()) return fail("objdump cannot read {}: {}", library.string(), said->err.substr(0, 200));
   MachineCode code = loops_in(said->out);
-  for (std::size_t i = 0; i < std::min<std::size_t>(code.loops.size(), 3); ++i) {
-    const auto mca = run_filter({"llvm-mca", "-mcpu=native", "-iterations=50", "-instruction-info=false"},
-                                code.loops[i].code, {.whole_s = 10});
-    if (!mca.ok()) {
-      code.missing = "llvm-mca is not there (on Debian: apt-get install llvm): cycles and busy units are not known";
-      break;
-    }
-    if (mca->well()) read_mca(mca->out, code.loops[i]);
+  const std::span<Loop> loops(code.loops.data(), std::min<std::size_t>(code.loops.size(), 3));
+  Status asked = ask_mca(loops);
+  // Where it cannot read one of them, the others are still to be had.
+  for (std::size_t i = 0; i < loops.size() && loops.size() > 1 && asked.ok() && !loops.front().cycles; ++i) {
+    asked = ask_mca(loops.subspan(i, 1));
   }
+  if (!asked.ok()) code.missing = asked.error().message;
   return code;
 }
 

@@ -36,13 +36,9 @@ int hits(const std::string& text, const std::vector<std::string>& words) {
 
 }  // namespace
 
-Result<std::vector<TreeFile>> tree_of(const fs::path& folder, const std::vector<std::string>& subject) {
+Result<std::vector<TreeFile>> read_tree(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return fail("{}: is no folder", folder.string());
-  std::vector<std::string> words;
-  for (const std::string& word : subject) {
-    if (word.size() > 1) words.push_back(lower(word));
-  }
   std::vector<TreeFile> files;
   for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
        !error && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles; entry.increment(error)) {
@@ -53,16 +49,30 @@ Result<std::vector<TreeFile>> tree_of(const fs::path& folder, const std::vector<
     if (!entry->is_regular_file(error) || !is_source(entry->path())) continue;
     const auto text = read_file(entry->path(), kMostBytes);
     if (!text.ok()) continue;
-    TreeFile file{.path = entry->path().lexically_relative(folder).string(), .scopes = outline_of(*text)};
-    file.likeness = 3 * hits(file.path, words);
-    for (const Scope& scope : file.scopes) file.likeness += hits(scope.name, words);
-    files.push_back(std::move(file));
+    files.push_back({.path = entry->path().lexically_relative(folder).string(), .scopes = outline_of(*text)});
   }
   if (error) return fail("{}: {}", folder.string(), error.message());
+  return files;
+}
+
+std::vector<TreeFile> sorted_by_likeness(std::vector<TreeFile> files, const std::vector<std::string>& subject) {
+  std::vector<std::string> words;
+  for (const std::string& word : subject) {
+    if (word.size() > 1) words.push_back(lower(word));
+  }
+  for (TreeFile& file : files) {
+    file.likeness = 3 * hits(file.path, words);
+    for (const Scope& scope : file.scopes) file.likeness += hits(scope.name, words);
+  }
   std::ranges::sort(files, [](const TreeFile& a, const TreeFile& b) {
     return a.likeness != b.likeness ? a.likeness > b.likeness : a.path < b.path;
   });
   return files;
+}
+
+Result<std::vector<TreeFile>> tree_of(const fs::path& folder, const std::vector<std::string>& subject) {
+  KW_TRY(std::vector<TreeFile> files, read_tree(folder));
+  return sorted_by_likeness(std::move(files), subject);
 }
 
 std::string as_text(const std::vector<TreeFile>& files, int most_tokens) {

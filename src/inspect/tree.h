@@ -17,7 +17,11 @@ struct TreeFile {
   int likeness = 0;  // how often the subject's words stand in its path and its names
 };
 
-// C, C++ and CUDA files, those most like the subject first. Words are matched without regard to case.
+// C, C++ and CUDA files, in no order.
+Result<std::vector<TreeFile>> read_tree(const std::filesystem::path& folder);
+// Those most like the subject first. Words are matched without regard to case.
+std::vector<TreeFile> sorted_by_likeness(std::vector<TreeFile> files, const std::vector<std::string>& subject);
+// Both.
 Result<std::vector<TreeFile>> tree_of(const std::filesystem::path& folder,
                                       const std::vector<std::string>& subject = {});
 
