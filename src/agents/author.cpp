@@ -38,6 +38,9 @@ std::optional<std::string> Talk::ask(std::vector<models::Message> messages, std:
     problem = "the model: " + answer.trouble->message;
     troubles_.push_back(answer.trouble->message);
     if (answer.trouble->ends_the_run()) over_ = answer.trouble->message;
+    using Kind = models::Trouble::Kind;
+    const Kind kind = answer.trouble->kind;
+    hopeless_ = kind == Kind::budget || kind == Kind::key || kind == Kind::unreachable;
     return std::nullopt;
   }
   return answer.text;

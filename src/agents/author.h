@@ -64,6 +64,8 @@ class Talk {
                                  std::optional<double> temperature = {});
   // Set when nothing that is asked can be answered any more: why.
   const std::string& over() const { return over_; }
+  // And nobody else who asks the same model can be answered either.
+  bool hopeless() const { return hopeless_; }
   // What went wrong with requests, in order.
   const std::vector<std::string>& troubles() const { return troubles_; }
 
@@ -72,6 +74,7 @@ class Talk {
   const Prompts& prompts_;
   std::stop_token stop_;
   std::string over_;
+  bool hopeless_ = false;
   std::vector<std::string> troubles_;
 };
 
@@ -79,6 +82,7 @@ class Author {
  public:
   virtual ~Author() = default;
   // The next step, without number and verdict. May give the last round its reflection.
+  // An author may be made in the middle of the work: all that it needs of earlier rounds is in `work`.
   virtual Round next(Work& work, Talk& talk) = 0;
 };
 

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "base/files.h"
+#include "inspect/model.h"
 #include "inspect/performance.h"
 #include "inspect/tree.h"
 #include "plain/plain.h"
@@ -23,26 +27,17 @@ constexpr const char* kFile = "kernel.cpp";
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// "call.input<float>(0)  x  float32[64, 2048]"
-std::string as_the_kernel_sees_it(const ops::Graph& graph) {
-  static const std::map<DType, const char*> types = {
-      {DType::float32, "float"},         {DType::float64, "double"},  {DType::float16, "kw::float16"},
-      {DType::bfloat16, "kw::bfloat16"}, {DType::int8, "int8_t"},     {DType::int16, "int16_t"},
-      {DType::int32, "int32_t"},         {DType::int64, "int64_t"},   {DType::uint8, "uint8_t"},
-      {DType::uint16, "uint16_t"},       {DType::uint32, "uint32_t"}, {DType::uint64, "uint64_t"},
-      {DType::boolean, "bool"}};
-  std::string text = "\nas the kernel sees it\n";
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const ops::GraphInput& input = graph.inputs[i];
-    text +=
-        fmt::format("  call.input<{}>({})  {}  {}  {}\n", types.at(input.type.dtype), i, input.name, input.type.text(),
-                    input.role == Role::input ? "new with every call" : "constant: KW_PREPARE may pack it");
+// A folder is read once, for all tasks: a framework's checkout takes seconds.
+Result<std::shared_ptr<const std::vector<inspect::TreeFile>>> kept_tree(const fs::path& folder) {
+  static std::mutex lock;
+  static std::map<fs::path, std::shared_ptr<const std::vector<inspect::TreeFile>>> kept;
+  const std::lock_guard guard(lock);
+  auto& tree = kept[folder];
+  if (tree == nullptr) {
+    KW_TRY(auto files, inspect::read_tree(folder));
+    tree = std::make_shared<const std::vector<inspect::TreeFile>>(std::move(files));
   }
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    const TensorType type = graph.output_type(i);
-    text += fmt::format("  call.output<{}>({})  {}\n", types.at(type.dtype), i, type.text());
-  }
-  return text;
+  return tree;
 }
 
 class Session {
@@ -64,18 +59,26 @@ class Session {
     Talk talk(client_, prompts, stop);
     const std::unique_ptr<Author> author = options_.author.make();
     const int rounds = options_.rounds > 0 ? options_.rounds : options_.author.usual_rounds;
-    if (options_.author.begins_with_plain) {
+    work.rounds = options_.before;
+    if (options_.author.begins_with_plain && work.rounds.empty()) {
       KW_CHECK(take(work, {.role = "start", .source = work.plain}));
     }
+    // The tuner may have been at work on the last one.
+    if (!options_.before.empty()) KW_CHECK(tune(work));
+    const auto asked_for = [](const Round& round) { return round.role != "start" && round.role != "tuner"; };
+    int done = static_cast<int>(std::ranges::count_if(work.rounds, asked_for));
     const double asked_before_s = client_.spent().waiting_s;
     double model_s = 0;
-    for (int i = 0; i < rounds && talk.over().empty() && !stop.stop_requested(); ++i) {
+    for (; done < rounds && !stop.stop_requested(); ++done) {
       const Clock::time_point asked = Clock::now();
       Round round = author->next(work, talk);
       model_s += seconds_since(asked);
+      // What was never answered is no round: it is asked again by whoever goes on.
+      if (!talk.over().empty()) break;
       KW_CHECK(take(work, std::move(round)));
     }
     outcome.over = stop.stop_requested() ? "stopped" : talk.over();
+    outcome.hopeless = talk.hopeless();
     outcome.troubles = talk.troubles();
     outcome.times.whole_s = seconds_since(begin);
     // Alone with its client, a session knows how long the model took; else all of asking counts as the model's.
@@ -120,18 +123,18 @@ class Session {
           .task = work.task->name, .target = "cpu", .stage = VerdictStage::build, .reason = tunables.error().message};
       return {};
     }
-    std::shared_lock<std::shared_mutex> beside_others;
-    if (options_.cores != nullptr) beside_others = std::shared_lock(*options_.cores);
-    KW_TRY(judge::Inspected inspected, judge_.inspect(asked));
-    if (beside_others.owns_lock()) beside_others.unlock();
+    judge::Inspected inspected;
+    {
+      const judge::Beside others(options_.floor);
+      KW_TRY(inspected, judge_.inspect(asked));
+    }
     judge_s_ += seconds_since(begin);
     inspect::MachineCode code;
     const bool right = inspected.verdict.accepted();
     if (right) code = machine_code(*inspected.built);
     if (right) {
       const Clock::time_point timing = Clock::now();
-      std::unique_lock<std::shared_mutex> alone;
-      if (options_.cores != nullptr) alone = std::unique_lock(*options_.cores);
+      const judge::Alone alone(options_.floor);
       KW_TRY(round.verdict, judge_.time(asked, std::move(inspected)));
       judge_s_ += seconds_since(timing);
     } else {
@@ -165,16 +168,18 @@ class Session {
     if (!space.ok()) return {};
     KW_TRY(const search::StrategyKind kind, search::find_strategy("local"));
     const auto strategy = kind.make({.space = &*space});
-    std::unique_lock<std::shared_mutex> alone;
-    if (options_.cores != nullptr) alone = std::unique_lock(*options_.cores);
     search::Plan plan{
         .task = work.task, .space = &*space, .strategy = strategy.get(), .budget = {.candidates = options_.tune}};
-    KW_TRY(const search::Found found, search::search(judge_, plan));
+    search::Found found;
+    {
+      const judge::Alone alone(options_.floor);
+      KW_TRY(found, search::search(judge_, plan));
+    }
     judge_s_ += seconds_since(begin);
-    if (alone.owns_lock()) alone.unlock();
     if (found.ranking.empty() || *found.ranking[0].time > 0.98) return {};
     Round tuned{.parent = round.number,
                 .role = "tuner",
+                .plan = {{"tried", fmt::format("{} choices of the tunables, without the model", found.tried)}},
                 .source = round.source,
                 .settings = space->settings(found.ranking[0].point)};
     if (tuned.settings == round.settings) return {};
@@ -194,15 +199,16 @@ class Session {
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path& repository) {
   Facts facts;
   KW_TRY(const std::string text, workbench::task_as_text(task));
-  facts["task"] = cut_to(text, 700) + as_the_kernel_sees_it(graph);
+  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
   std::vector<std::string> subject;
   for (const Node& node : task.nodes) subject.push_back(node.op);
   KW_TRY(const fs::path data, data_folder());
-  KW_TRY(const auto own, inspect::tree_of(data / "kernels", subject));
-  facts["sources"] = inspect::as_text(own, repository.empty() ? 450 : 200);
+  KW_TRY(const auto own, kept_tree(data / "kernels"));
+  facts["sources"] = inspect::as_text(inspect::sorted_by_likeness(*own, subject), repository.empty() ? 450 : 200);
   if (!repository.empty()) {
-    KW_TRY(const auto theirs, inspect::tree_of(repository, subject));
-    facts["sources"] += repository.filename().string() + "/\n" + inspect::as_text(theirs, 240);
+    KW_TRY(const auto theirs, kept_tree(repository));
+    facts["sources"] +=
+        repository.filename().string() + "/\n" + inspect::as_text(inspect::sorted_by_likeness(*theirs, subject), 240);
   }
   return facts;
 }

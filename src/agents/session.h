@@ -2,13 +2,14 @@
 //
 // Every round is told to whoever listens before the next one begins, so that a record is complete up to a crash.
 // Several sessions may go on at once over one judge: they build and examine side by side, and time one after the other.
+// A session that was broken off goes on from its recorded rounds (round_record.h).
 #pragma once
 
 #include <functional>
-#include <shared_mutex>
 #include <stop_token>
 
 #include "agents/author.h"
+#include "judge/floor.h"
 #include "judge/judge.h"
 
 namespace kw::agents {
@@ -21,8 +22,8 @@ struct SessionOptions {
   std::vector<std::string> compilers = {"g++"};  // that the tuner may choose from
   std::filesystem::path repository;              // sources to show besides our own; empty: none
   std::string lessons;                           // of like tasks
-  // Shared while a kernel is built and examined, held alone while one is timed.
-  std::shared_mutex* cores = nullptr;
+  std::vector<Round> before;                     // rounds of the same task that an earlier program recorded, from 0 on
+  judge::Floor* floor = nullptr;                 // shared with the other sessions over the same judge
 };
 
 // Where the time of a session went. What kw itself needs is `own_s`.
@@ -37,6 +38,7 @@ struct Outcome {
   Work work;  // every round
   Times times;
   std::string over;                   // why it ended early; empty: it did not
+  bool hopeless = false;              // and no other session over the same client can fare better
   std::vector<std::string> troubles;  // with the model, in order
 };
 

@@ -1,21 +1,32 @@
 #include "cli/agent_run.h"
 
 #include <fmt/ostream.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <thread>
 
 #include "agents/lessons.h"
+#include "agents/round_record.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
 #include "cli/model_flags.h"
 #include "cli/recorded_run.h"
+#include "judge/floor.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "store/run_lock.h"
 #include "store/sha256.h"
+#include "suites/task_snapshot.h"
 #include "targets/cpu/tools.h"
 #include "workbench/case_record.h"
 #include "workbench/machine.h"
@@ -26,8 +37,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRound_s = 0.4;    // of timing, for each round
-constexpr double kConfirm_s = 1.5;  // for the best one
+constexpr double kRound_s = 0.4;        // of timing, for each round
+constexpr double kConfirm_s = 1.5;      // for the best one
+constexpr char kStrategy[] = "rounds";  // what the record calls the work of authors that ask a model
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -41,6 +53,13 @@ Result<int> whole_number(const Arguments& arguments, const std::string& name, in
   return static_cast<int>(value);
 }
 
+// What is said on the command line and holds for the whole run, by its name in the run's rules.
+constexpr std::pair<const char*, const char*> kKept[] = {{"author", "--author"},       {"model", "--model"},
+                                                         {"rounds", "--rounds"},       {"in_flight", "--in-flight"},
+                                                         {"prompts", "--prompts"},     {"repo", "--repo"},
+                                                         {"tokens", "--model-tokens"}, {"usd", "--model-usd"},
+                                                         {"seconds", "--model-time"},  {"no_stream", "--no-stream"}};
+
 class AgentWorker {
  public:
   AgentWorker(store::Store& store, models::Client& client, const agents::Prompts& prompts, const Guests& guests)
@@ -50,30 +69,69 @@ class AgentWorker {
   bool quiet = false;
   int in_flight = 1;
 
-  Result<AgentRun> work(const std::string& suite, const std::vector<Task>& tasks) {
+  Result<AgentRun> work(std::int64_t run, const std::vector<Task>& tasks) {
+    KW_TRY(const store::RunLock lock, store::RunLock::take(store_.folder(), run));
+    run_.run = run;
+    run_.model = client_.name();
+    run_.author = options.author.name;
+    run_.tasks.resize(tasks.size());
+    KW_CHECK(read_record());
+    const Interruption interruption([this] { last_words(); });
+    const Status status = work_on_all(tasks);
+    while (Interruption::happened()) ::pause();
+    const std::lock_guard guard(lock_);
+    finished_ = true;
+    run_.spent = client_.spent();
+    if (!status.ok()) {
+      [[maybe_unused]] const Status noted = store_.set_state(run, "stopped", "stopped", status.error().message);
+      return fail("{}; {} goes on", status.error().message, how_to_resume(store_, run));
+    }
+    if (run_.spent.requests > 0) KW_CHECK(store_.note(run, "model", spent_text()));
+    const auto left = std::ranges::count_if(run_.tasks, [](const AgentTask& task) { return !task.finished; });
+    if (left == 0) {
+      KW_CHECK(store_.set_state(run, "done", "done"));
+    } else {
+      KW_CHECK(store_.set_state(run, "stopped", "stopped", over_));
+      fmt::print(stderr, "kw: {} of {} tasks {} not finished: {}; to go on: {}\n", left, tasks.size(),
+                 left == 1 ? "is" : "are", over_, how_to_resume(store_, run));
+    }
+    return std::move(run_);
+  }
+
+ private:
+  // What earlier work on this run knows.
+  Status read_record() {
+    KW_TRY(before_, agents::recorded_rounds(store_, run_.run));
+    KW_TRY(const auto events, store_.events(run_.run));
+    for (const store::Event& event : events) {
+      if (event.kind == "finished") done_.insert(event.text.substr(event.text.rfind(' ') + 1));
+    }
+    KW_TRY(position_, store_.database().number(
+                          fmt::format("SELECT coalesce(max(position), 0) FROM item WHERE run = {}", run_.run)));
+    return {};
+  }
+
+  Status work_on_all(const std::vector<Task>& tasks) {
     KW_TRY(judge::Judge judge, judge::Judge::open());
     const store::Machine machine = workbench::this_machine(judge.tier().name());
     KW_TRY(machine_, store_.add_machine(machine));
     versions_ = std::make_unique<workbench::RivalVersions>(machine);
-    options.cores = &cores_;
-    judge::Case rules = options.rules;
-    KW_TRY(run_.run, store_.begin_run({.command = command_line(),
-                                       .suite = workbench::as_utf8(suite),
-                                       .author = options.author.name + " with " + client_.name(),
-                                       .rules = workbench::rules_as_json(rules, true, guests_.names())},
-                                      {}));
-    run_.model = client_.name();
-    run_.author = options.author.name;
-    run_.tasks.resize(tasks.size());
-    const Interruption interruption([this] { last_words(); });
+    options.floor = &floor_;
+    // More sessions than requests: while one waits for the judge, another one asks. A single request at a time stays
+    // with a single session: the model may live on the cores that the judge times on.
+    const int sessions = in_flight == 1 ? 1 : 2 * in_flight;
     std::atomic<std::size_t> next = 0;
     Status status;
     {
       std::vector<std::jthread> workers;
-      for (int i = 0; i < std::min<int>(in_flight, static_cast<int>(tasks.size())); ++i) {
+      for (int i = 0; i < std::min<int>(sessions, static_cast<int>(tasks.size())); ++i) {
         workers.emplace_back([&] {
           for (std::size_t at; (at = next++) < tasks.size();) {
-            const Status one = work_on(judge, tasks[at], run_.tasks[at]);
+            AgentTask& mine = run_.tasks[at];
+            mine.task = tasks[at].name;
+            mine.finished = done_.contains(store::hash_of(workbench::snapshot(tasks[at])));
+            if (mine.finished || hopeless_) continue;
+            const Status one = work_on(judge, tasks[at], mine);
             const std::lock_guard guard(lock_);
             if (!one.ok() && status.ok()) status = one;
             if (!status.ok()) return;
@@ -81,19 +139,10 @@ class AgentWorker {
         });
       }
     }
-    const std::lock_guard guard(lock_);
-    finished_ = true;
-    run_.spent = client_.spent();
-    if (!status.ok()) {
-      [[maybe_unused]] const Status noted = store_.set_state(run_.run, "stopped", "stopped", status.error().message);
-      return status.error();
-    }
-    KW_CHECK(store_.note(run_.run, "model", spent_text()));
-    KW_CHECK(store_.set_state(run_.run, "done", "done"));
-    return std::move(run_);
+    run_.timings = judge.timings();
+    return status;
   }
 
- private:
   std::string spent_text() const {
     const models::Spent spent = client_.spent();
     return fmt::format("{}: {} requests, {} tries, {} input and {} output tokens, {:.4f} US dollars, {} troubles",
@@ -102,35 +151,54 @@ class AgentWorker {
   }
 
   Status work_on(judge::Judge& judge, const Task& task, AgentTask& result) {
-    result.task = task.name;
     // Said before a kernel is asked for, so that a task which nothing can be written for is known at once.
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     agents::SessionOptions mine = options;
     mine.lessons = agents::lessons_for(store_.folder(), task);
     mine.rules.guests = {};
+    const std::string hash = store::hash_of(workbench::snapshot(task));
     std::map<int, std::string> hashes;  // of the rounds' candidates
+    if (const auto before = before_.find(hash); before != before_.end()) {
+      mine.before = before->second.rounds;
+      for (std::size_t i = 0; i < before->second.candidates.size(); ++i) {
+        if (!before->second.candidates[i].empty()) hashes[static_cast<int>(i)] = before->second.candidates[i];
+      }
+    }
     KW_TRY(const agents::Outcome outcome,
            agents::run_session(judge, task, graph, client_, prompts_, mine,
                                [&](const agents::Round& round, const judge::Case& asked, double spent_s) {
-                                 return record(task, round, asked, spent_s, "search", hashes);
+                                 return record(task, round, asked, spent_s, agents::purpose_of(round), hashes);
                                }));
     result.rounds = static_cast<int>(outcome.work.rounds.size());
     result.times = outcome.times;
     result.over = outcome.over;
     result.troubles = outcome.troubles;
+    const agents::Round* best = nullptr;  // of the model's own; what it was given is no answer
     for (const agents::Round& round : outcome.work.rounds) {
+      if (round.role == "start") continue;
       if (round.verdict) result.verdict = round.verdict;
+      if (round.right() && (best == nullptr || round.speed() > best->speed())) best = &round;
     }
-    const agents::Round* best = outcome.work.best();
-    if (best != nullptr && best->role != "start") KW_CHECK(confirm(judge, task, *best, result, hashes));
-    {
-      const std::lock_guard guard(lock_);
-      KW_CHECK(agents::keep_lessons(store_.folder(), outcome.work));
-      for (const std::string& trouble : outcome.troubles)
-        KW_CHECK(store_.note(run_.run, "model", task.name + ": " + trouble));
-      if (!outcome.over.empty()) KW_CHECK(store_.note(run_.run, "over", task.name + ": " + outcome.over));
-    }
+    if (best != nullptr) KW_CHECK(confirm(judge, task, *best, result, hashes));
     if (!quiet) tell(task, outcome, result);
+    return end(task, hash, outcome, result);
+  }
+
+  // A task is finished when the record says so; one that ended early is left for another day.
+  Status end(const Task& task, const std::string& hash, const agents::Outcome& outcome, AgentTask& result) {
+    const std::lock_guard guard(lock_);
+    if (Interruption::happened()) return {};
+    for (const std::string& trouble : outcome.troubles) {
+      KW_CHECK(store_.note(run_.run, "model", task.name + ": " + trouble));
+    }
+    if (!outcome.over.empty()) {
+      over_ = outcome.over;
+      hopeless_ = hopeless_ || outcome.hopeless;
+      return store_.note(run_.run, "over", task.name + ": " + outcome.over);
+    }
+    KW_CHECK(agents::keep_lessons(store_.folder(), outcome.work));
+    KW_CHECK(store_.note(run_.run, "finished", fmt::format("{}, task {}", workbench::as_utf8(task.name), hash)));
+    result.finished = true;
     return {};
   }
 
@@ -142,11 +210,12 @@ class AgentWorker {
     one.source = {"kernel.cpp", best.source};
     one.settings = best.settings;
     one.budget_s = kConfirm_s;
-    KW_TRY(one.guests, guests_.of(task, one.threads));
     const Clock::time_point begin = Clock::now();
     agents::Round again = best;
     {
-      const std::unique_lock alone(cores_);
+      // Choosing a framework may time it.
+      const judge::Alone alone(&floor_);
+      KW_TRY(one.guests, guests_.of(task, one.threads));
       KW_TRY(again.verdict, judge.judge(one));
     }
     again.number = result.rounds;
@@ -163,30 +232,25 @@ class AgentWorker {
                 const std::string& purpose, std::map<int, std::string>& hashes) {
     const std::lock_guard guard(lock_);
     if (Interruption::happened()) return {};
-    Json label = {{"round", round.number},
-                  {"role", round.role},
-                  {"from", round.parent >= 0 ? Json(round.parent) : Json()},
-                  {"edits", round.edits}};
     if (!round.problem.empty()) {
       // The line of a round without a kernel says why there is none.
       store::NewItem item{.position = ++position_,
                           .purpose = purpose,
                           .task = workbench::snapshot(task),
-                          .label = dumped(label),
+                          .label = agents::label_of(round),
                           .problem = workbench::as_utf8(round.problem)};
       KW_TRY([[maybe_unused]] const std::int64_t id, store_.add_item(run_.run, item));
       if (!quiet) say(task, round);
       return {};
     }
-    store::NewItem item = workbench::planned(++position_, asked, dumped(label));
+    store::NewItem item = workbench::planned(++position_, asked, agents::label_of(round));
     item.purpose = purpose;
-    item.candidate->author = options.author.name + " with " + client_.name();
+    item.candidate->author = round.role == "start" ? "plain" : options.author.name + " with " + client_.name();
     item.candidate->source = workbench::as_utf8(item.candidate->source);
-    Json notes = Json::object();
-    for (const auto& [name, words] : round.plan) notes[name] = words;
-    item.candidate->notes = notes.empty() ? round.role : dumped(notes);
-    if (const auto parent = hashes.find(round.parent); parent != hashes.end())
+    item.candidate->notes = agents::notes_of(round);
+    if (const auto parent = hashes.find(round.parent); parent != hashes.end()) {
       item.candidate->parents = {parent->second};
+    }
     hashes[round.number] = store::hash_of(*item.candidate);
     KW_CHECK(store_.add_judged(run_.run, item, *round.verdict, judge::verdict_as_json(*round.verdict),
                                {.machine = machine_,
@@ -218,7 +282,7 @@ class AgentWorker {
     const std::lock_guard guard(lock_);
     if (finished_) return;
     [[maybe_unused]] const Status noted = store_.set_state(run_.run, "stopped", "stopped", "interrupted");
-    fmt::print(stderr, "\nkw: stopped; what was judged is in run r{}\n", run_.run);
+    say_stopped(store_, run_.run);
   }
 
   store::Store& store_;
@@ -226,13 +290,72 @@ class AgentWorker {
   const agents::Prompts& prompts_;
   const Guests& guests_;
   AgentRun run_;
+  std::map<std::string, agents::RecordedRounds> before_;  // by the hashes of tasks
+  std::set<std::string> done_;                            // hashes of tasks
   std::int64_t machine_ = 0;
   std::int64_t position_ = 0;
   std::unique_ptr<workbench::RivalVersions> versions_;
   bool finished_ = false;
-  std::shared_mutex cores_;
+  std::string over_;                    // why the last of those that ended early did
+  std::atomic<bool> hopeless_ = false;  // nothing more is begun
+  judge::Floor floor_{static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))};
   std::mutex lock_;  // of the record
 };
+
+std::string rules_of(const Arguments& arguments, const models::Client& client, int rounds, const Guests& guests,
+                     const std::vector<Task>& tasks) {
+  judge::Case how;
+  how.budget_s = kRound_s;
+  Json rules = Json::parse(workbench::rules_as_json(how, true, guests.names()));
+  Json& agents = rules["agents"];
+  for (const auto& [name, flag] : kKept) {
+    if (arguments.has(flag)) agents[name] = client.without_secrets(arguments.text(flag));
+  }
+  agents["model"] = client.without_secrets(model_named(arguments));
+  agents["asked"] = client.name();
+  agents["rounds"] = std::to_string(rounds);
+  for (const char* folder : {"prompts", "repo"}) {
+    if (agents.contains(folder)) agents[folder] = std::filesystem::absolute(agents[folder].get<std::string>());
+  }
+  rules["tasks"] = Json::array();
+  for (const Task& task : tasks) {
+    const store::TaskSnapshot one = workbench::snapshot(task);
+    rules["tasks"].push_back({{"name", one.name}, {"category", one.category}, {"text", one.text}});
+  }
+  return dumped(rules);
+}
+
+// Begins a run of the tasks, or goes on with `run`.
+Result<AgentRun> work_with(const Arguments& arguments, const Guests& guests, const std::vector<Task>& tasks,
+                           const std::string& suite, store::Store& store, const store::RunSummary* run) {
+  KW_TRY(const int in_flight, whole_number(arguments, "--in-flight", 1, 256));
+  KW_TRY(models::Client client, client_of(arguments, in_flight));
+  KW_TRY(const agents::Prompts prompts, agents::Prompts::open(arguments.text("--prompts")));
+  AgentWorker worker(store, client, prompts, guests);
+  worker.in_flight = in_flight;
+  KW_TRY(worker.options.author, agents::find_author(arguments.text("--author")));
+  KW_TRY(worker.options.rounds, whole_number(arguments, "--rounds", worker.options.author.usual_rounds, 1000));
+  worker.options.rules.budget_s = kRound_s;
+  worker.options.compilers = targets::kernel_compilers();
+  worker.options.repository = arguments.text("--repo");
+  worker.quiet = arguments.has("--quiet") || arguments.has("--json");
+  const std::string author = worker.options.author.name + " with " + client.name();
+  if (run != nullptr) {
+    if (run->about.author != author) {
+      return fail("{} is the work of {}; {} cannot go on with it", run->name(), run->about.author, author);
+    }
+    KW_CHECK(store.note(run->id, "resumed", ""));
+    return worker.work(run->id, tasks);
+  }
+  KW_TRY(const std::int64_t id,
+         store.begin_run({.command = client.without_secrets(command_line()),
+                          .suite = workbench::as_utf8(suite),
+                          .author = author,
+                          .strategy = kStrategy,
+                          .rules = rules_of(arguments, client, worker.options.rounds, guests, tasks)},
+                         {}));
+  return worker.work(id, tasks);
+}
 
 }  // namespace
 
@@ -244,10 +367,16 @@ Option author_option() {
           .help = "who writes the candidates: " + names + " (all but the first with --model)"};
 }
 
+Option in_flight_option() {
+  return {.name = "--in-flight",
+          .value = "N",
+          .help = "with a model: how many requests at once, each of another task; unless said 1"};
+}
+
 std::vector<Option> agent_options() {
   std::vector<Option> options = {
       {.name = "--rounds", .value = "N", .help = "with a model: how many rounds; unless said 10, or 1 for oneshot"},
-      {.name = "--in-flight", .value = "N", .help = "with a model: how many tasks at once; unless said 1"},
+      in_flight_option(),
       {.name = "--prompts",
        .value = "DIR",
        .help = "with a model: prompts of your own, by the names in prompts/",
@@ -276,20 +405,34 @@ Status check_author(const Arguments& arguments) {
   return {};
 }
 
-Result<AgentRun> run_agents(const Arguments& arguments, std::vector<Task> tasks, const std::string& suite,
+bool is_agent_run(const store::RunSummary& run) { return run.about.strategy == kStrategy; }
+
+Result<AgentRun> run_agents(const Arguments& arguments, const std::vector<Task>& tasks, const std::string& suite,
                             store::Store& store) {
-  KW_TRY(models::Client client, client_of(arguments));
-  KW_TRY(const agents::Prompts prompts, agents::Prompts::open(arguments.text("--prompts")));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
-  AgentWorker worker(store, client, prompts, guests);
-  KW_TRY(worker.options.author, agents::find_author(arguments.text("--author")));
-  KW_TRY(worker.options.rounds, whole_number(arguments, "--rounds", worker.options.author.usual_rounds, 1000));
-  KW_TRY(worker.in_flight, whole_number(arguments, "--in-flight", 1, 256));
-  worker.options.rules.budget_s = kRound_s;
-  worker.options.compilers = targets::kernel_compilers();
-  worker.options.repository = arguments.text("--repo");
-  worker.quiet = arguments.has("--quiet") || arguments.has("--json");
-  return worker.work(suite, tasks);
+  return work_with(arguments, guests, tasks, suite, store, nullptr);
+}
+
+Result<AgentRun> resume_agents(const Arguments& given, store::Store& store, const store::RunSummary& run) {
+  const Json rules = Json::parse(run.about.rules, nullptr, false);
+  Arguments arguments = given;
+  std::vector<Task> tasks;
+  try {
+    for (const auto& [name, flag] : kKept) {
+      if (rules.at("agents").contains(name) && !given.has(flag)) arguments.add(flag, {rules.at("agents").at(name)});
+    }
+    for (const Json& task : rules.at("tasks")) {
+      KW_TRY(Task one, suites::task_of_snapshot(task.at("text")));
+      tasks.push_back(std::move(one));
+    }
+  } catch (const Json::exception& error) {
+    return fail("the record of the run's rules is damaged: {}", error.what());
+  }
+  bool fresh = false;
+  std::string rivals;
+  KW_TRY([[maybe_unused]] const judge::Case how, workbench::rules_from_json(run.about.rules, fresh, rivals));
+  KW_TRY(const Guests guests, Guests::chosen(rivals));
+  return work_with(arguments, guests, tasks, run.about.suite, store, &run);
 }
 
 void print_agent_summary(const AgentRun& run, const AgentTask& task, std::ostream& out) {

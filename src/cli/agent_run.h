@@ -1,5 +1,8 @@
 // Kernels written by language models, as `kw optimize` and `kw bench` let them: sessions of the agents over tasks, each
 // round in the record before the next begins.
+//
+// Author, model, rounds, budgets and tasks are in the run's rules. A task is finished when the record says so; `kw
+// resume` lets the others go on from the round that they had come to. What the model may cost is for each sitting.
 #pragma once
 
 #include <iosfwd>
@@ -16,6 +19,7 @@
 namespace kw::cli {
 
 Option author_option();
+Option in_flight_option();
 // --rounds, --in-flight, --prompts, --repo, and those of the model.
 std::vector<Option> agent_options();
 // Fails where --author names nobody.
@@ -31,6 +35,7 @@ struct AgentTask {
   int rounds = 0;
   agents::Times times;
   std::string over;  // why it ended early
+  bool finished = false;
   std::vector<std::string> troubles;
 
   bool accepted() const { return verdict && verdict->accepted() && !source.empty(); }
@@ -41,11 +46,17 @@ struct AgentRun {
   std::string model;
   std::string author;
   models::Spent spent;
+  judge::Timings timings;
   std::vector<AgentTask> tasks;  // in the order of the tasks
 };
 
-Result<AgentRun> run_agents(const Arguments& arguments, std::vector<Task> tasks, const std::string& suite,
+// One that ran into its budget, or whose model is gone, says on stderr how to go on.
+Result<AgentRun> run_agents(const Arguments& arguments, const std::vector<Task>& tasks, const std::string& suite,
                             store::Store& store);
+
+bool is_agent_run(const store::RunSummary& run);
+// What is not said anew is as the run's rules have it. The model must be the same one.
+Result<AgentRun> resume_agents(const Arguments& arguments, store::Store& store, const store::RunSummary& run);
 
 void print_agent_summary(const AgentRun& run, const AgentTask& task, std::ostream& out);
 // {"name", "author", "rounds", "requests", "input_tokens", "output_tokens", "usd", "model_s", "judge_s", "own_s",

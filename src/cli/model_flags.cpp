@@ -33,15 +33,19 @@ std::vector<Option> model_options() {
           {.name = "--no-stream", .help = "asks for whole answers instead of streams"}};
 }
 
-Result<models::Client> client_of(const Arguments& arguments) {
-  std::string name = arguments.text("--model");
-  if (name.empty()) {
-    if (const char* usual = std::getenv("KW_MODEL")) name = usual;
-  }
+std::string model_named(const Arguments& arguments) {
+  if (arguments.has("--model")) return arguments.text("--model");
+  const char* usual = std::getenv("KW_MODEL");
+  return usual != nullptr ? usual : "";
+}
+
+Result<models::Client> client_of(const Arguments& arguments, int at_once) {
+  const std::string name = model_named(arguments);
   if (name.empty()) return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
   KW_TRY(models::Endpoint endpoint, models::endpoint_named(name, config_with("model", name)));
   if (arguments.has("--no-stream")) endpoint.stream = false;
   models::ClientOptions options;
+  options.at_once = at_once;
   KW_TRY(const auto tokens, amount(arguments, "--model-tokens"));
   if (tokens) options.budget.tokens = static_cast<std::int64_t>(std::min(*tokens, 1e18));
   KW_TRY(options.budget.usd, amount(arguments, "--model-usd"));

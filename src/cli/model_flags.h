@@ -13,7 +13,9 @@ namespace kw::cli {
 // --model, --model-tokens, --model-usd, --model-time, --record, --replay, --no-stream
 std::vector<Option> model_options();
 
-// The model that the flags, or else KW_MODEL, name.
-Result<models::Client> client_of(const Arguments& arguments);
+// What the flags, or else KW_MODEL, call the model; empty: nobody says.
+std::string model_named(const Arguments& arguments);
+// At most so many requests at once; 0: no limit.
+Result<models::Client> client_of(const Arguments& arguments, int at_once = 0);
 
 }  // namespace kw::cli

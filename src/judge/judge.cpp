@@ -1,5 +1,7 @@
 #include "judge/judge.h"
 
+#include <algorithm>
+
 #include "judge/library.h"
 #include "ops/graph.h"
 #include "plain/plain.h"
@@ -138,9 +140,25 @@ Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Ch
   return built_.emplace(std::move(key), std::move(shared)).first->second;
 }
 
+Timings Judge::timings() const {
+  const std::lock_guard guard(*lock_);
+  return timings_;
+}
+
+Judge* Judge::count_timing() {
+  const std::lock_guard guard(*lock_);
+  ++timings_.count;
+  timings_.most_at_once = std::max(timings_.most_at_once, ++timing_now_);
+  return this;
+}
+
 Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   Verdict verdict = std::move(inspected.verdict);
   if (!verdict.accepted() || !one.timed) return verdict;
+  const std::shared_ptr<Judge> counted(count_timing(), [](Judge* judge) {
+    const std::lock_guard guard(*judge->lock_);
+    --judge->timing_now_;
+  });
   RaceRules rules{
       .threads = one.threads, .cold = one.cold, .budget_s = one.budget_s, .seed = secret(), .glance = one.glance};
   if (one.glance != nullptr) rules.fewest_rounds = kGlanceRounds;

@@ -50,6 +50,13 @@ struct Inspected {
   std::vector<std::shared_ptr<const Built>> rival_builds;
 };
 
+// How much was timed so far, and how much of it at the same moment: whoever times calls from one thread, or takes turns
+// (floor.h).
+struct Timings {
+  int count = 0;
+  int most_at_once = 0;
+};
+
 class Judge {
  public:
   static Result<Judge> open();
@@ -60,6 +67,8 @@ class Judge {
   Result<Inspected> inspect(const Case& one);
   Result<Verdict> time(const Case& one, Inspected inspected);
 
+  Timings timings() const;
+
   const sandbox::Tier& tier() const { return workshop_->sandbox().tier(); }
   Workshop& workshop() { return *workshop_; }
 
@@ -68,8 +77,12 @@ class Judge {
   // task meet the same rivals.
   Result<std::shared_ptr<const Built>> build(const Source& source, const Choice& choice);
 
+  Judge* count_timing();
+
   std::unique_ptr<Workshop> workshop_;
-  std::unique_ptr<std::mutex> lock_;                           // of what follows
+  std::unique_ptr<std::mutex> lock_;  // of what follows
+  Timings timings_;
+  int timing_now_ = 0;
   std::map<std::string, std::shared_ptr<const Built>> built_;  // the last ones, by source and choice
   std::deque<std::string> built_order_;                        // their keys, the oldest first
 };

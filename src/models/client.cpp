@@ -34,6 +34,32 @@ double with_jitter(double seconds) {
 
 }  // namespace
 
+// So many may ask at once.
+class Client::Turns {
+ public:
+  explicit Turns(int free) : free_(free) {}
+
+  // False where it was stopped before its turn came.
+  bool wait(const std::stop_token& stop) {
+    std::unique_lock guard(lock_);
+    if (!changed_.wait(guard, stop, [&] { return free_ > 0; })) return false;
+    --free_;
+    return true;
+  }
+  void leave() {
+    {
+      const std::lock_guard guard(lock_);
+      ++free_;
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable_any changed_;
+  int free_;
+};
+
 Result<Client> Client::open(Endpoint endpoint, ClientOptions options) {
   Client client;
   const Provider& provider = *endpoint.provider;
@@ -55,12 +81,17 @@ Result<Client> Client::open(Endpoint endpoint, ClientOptions options) {
   client.secrets_ = Secrets(endpoint);
   client.name_ = client.secrets_.hidden(endpoint.name());
   client.purse_ = std::make_unique<Purse>(options.budget);
+  if (options.at_once > 0) client.turns_ = std::make_shared<Turns>(options.at_once);
   client.endpoint_ = std::move(endpoint);
   client.options_ = std::move(options);
   return client;
 }
 
 Answer Client::ask(const Request& request, const std::stop_token& stop) {
+  if (turns_ && !turns_->wait(stop)) return troubled(Trouble::Kind::cancelled, "cancelled");
+  const std::shared_ptr<void> turn(turns_.get(), [](void* turns) {
+    if (turns != nullptr) static_cast<Turns*>(turns)->leave();
+  });
   if (auto trouble = purse_->empty()) {
     Answer answer;
     answer.trouble = std::move(trouble);

@@ -22,6 +22,7 @@ struct ClientOptions {
   Budget budget;
   std::filesystem::path record;  // keeps each exchange in this folder
   std::filesystem::path replay;  // answers from this folder, and nothing is sent
+  int at_once = 0;               // so many requests at a time, the others wait for their turn; 0: no limit
   double first_pause_s = 0.5;    // before the second try; doubles from try to try, up to a minute, less a random part
 };
 
@@ -35,10 +36,13 @@ class Client {
   // "openai:gpt-5"
   const std::string& name() const { return name_; }
   Spent spent() const { return purse_->spent(); }
+  // The text without keys.
+  std::string without_secrets(std::string text) const { return secrets_.hidden(std::move(text)); }
   // Why nothing may be asked any more; none while something is left.
   std::optional<Trouble> spent_up() const { return purse_->empty(); }
 
  private:
+  class Turns;
   Answer ask_until_answered(const Request& request, const std::stop_token& stop);
 
   Endpoint endpoint_;
@@ -48,6 +52,7 @@ class Client {
   std::unique_ptr<Purse> purse_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Player> player_;
+  std::shared_ptr<Turns> turns_;  // none: no limit
 };
 
 }  // namespace kw::models

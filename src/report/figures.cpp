@@ -12,6 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kStart[] = "start";      // of a kernel that the author was given: not its own, and no answer to the task
 constexpr char kConfirm[] = "confirm";  // the purpose of an item that is measured again after the choice
 
 // The one in the middle, or halfway between the two.
@@ -120,6 +121,7 @@ bool beats(const store::Recorded& a, const store::Recorded& b) {
 
 void take_in(Contest& contest, const store::Recorded& one) {
   contest.outcome.spent_s += one.spent_s;
+  if (one.purpose == kStart) return;
   contest.tried.insert(one.candidate_hash);
   if (one.purpose == kConfirm) contest.confirmed = one;
   if (one.accepted) {

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "base/nearest.h"
+#include "judge/floor.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
 #include "search/engine.h"
-#include "service/floor.h"
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/catalog.h"
@@ -40,18 +40,6 @@ struct Job {
   std::optional<Tuning> tuning;
   std::int64_t item = 0;
   std::int64_t run = 0;
-};
-
-// The floor, for as long as this lives.
-class Alone {
- public:
-  explicit Alone(Floor& floor) : floor_(floor) { floor_.enter_alone(); }
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
-  ~Alone() { floor_.leave_alone(); }
-
- private:
-  Floor& floor_;
 };
 
 // A run that this desk works on.
@@ -124,7 +112,7 @@ struct Desk::Inside {
   std::mutex judge_lock;
   std::shared_ptr<judge::Judge> judge;
 
-  Floor floor;
+  judge::Floor floor;
   std::vector<std::jthread> workers;
 
   // --- the record ----------------------------------------------------------------------------------------------------
@@ -254,7 +242,7 @@ struct Desk::Inside {
     floor.leave();
     if (!inspected.ok()) return inspected.error();
     if (!inspected->verdict.accepted() || !job.one.timed) return inspected->verdict;
-    const Alone alone(floor);
+    const judge::Alone alone(&floor);
     set_state(job, JobState::timing);
     if (rules.guests) {
       KW_TRY(job.one.guests, rules.guests(*job.one.task, job.one.threads));
@@ -272,7 +260,7 @@ struct Desk::Inside {
                              targets::kernel_compilers()));
     KW_TRY(const search::StrategyKind kind, search::find_strategy(kStrategy));
     const std::unique_ptr<search::Strategy> strategy = kind.make({.space = &space});
-    const Alone alone(floor);
+    const judge::Alone alone(&floor);
     set_state(job, JobState::tuning);
     search::Plan plan{.task = job.one.task, .space = &space, .strategy = strategy.get()};
     plan.budget = {.seconds = job.tuning->seconds, .candidates = job.tuning->candidates};

@@ -15,12 +15,14 @@ class Refine : public Author {
       Facts facts = work.facts;
       facts["kernel"] = work.plain;
       messages_.push_back({models::Role::user, talk.prompts().text("oneshot", facts)});
-    } else if (!work.rounds.empty() && messages_.back().role == models::Role::assistant) {
+      recall(work, talk);
+    }
+    if (!work.rounds.empty() && messages_.back().role == models::Role::assistant) {
       Facts facts = work.facts;
       facts["verdict"] = verdict_text(work.rounds.back());
       messages_.push_back({models::Role::user, talk.prompts().text("refine", facts)});
     }
-    if (messages_.size() > kMostMessages) messages_.erase(messages_.begin() + 1, messages_.begin() + 3);
+    while (messages_.size() > kMostMessages) messages_.erase(messages_.begin() + 1, messages_.begin() + 3);
     const auto answer = talk.ask(messages_, round.problem);
     if (!answer) return round;
     messages_.push_back({models::Role::assistant, *answer});
@@ -32,6 +34,19 @@ class Refine : public Author {
   }
 
  private:
+  // A conversation that another program began, as far as the rounds tell of it: their kernels and what was said of
+  // them.
+  void recall(const Work& work, Talk& talk) {
+    for (const Round& round : work.rounds) {
+      if (round.role != "coder" || round.source.empty()) continue;
+      messages_.push_back({models::Role::assistant, "```cpp\n" + round.source + "\n```\n"});
+      if (&round == &work.rounds.back()) break;  // what is said of the last one comes with the next question
+      Facts facts = work.facts;
+      facts["verdict"] = verdict_text(round);
+      messages_.push_back({models::Role::user, talk.prompts().text("refine", facts)});
+    }
+  }
+
   std::vector<models::Message> messages_;
 };
 

@@ -65,7 +65,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_CHECK(check_author(arguments));
   if (wants_model(arguments)) {
     KW_TRY(store::Store record, store::Store::open(store_folder(arguments)));
-    KW_TRY(const AgentRun done, run_agents(arguments, std::move(order.tasks), order.suite, record));
+    KW_TRY(const AgentRun done, run_agents(arguments, order.tasks, order.suite, record));
     return report_figures(record, done.run, arguments.has("--json"), out);
   }
   if (arguments.has("--budget")) {

@@ -63,7 +63,7 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
 Result<int> run_with_model(const Arguments& arguments, SearchOrder order, std::ostream& out) {
   const Task task = order.tasks[0];
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const AgentRun done, run_agents(arguments, std::move(order.tasks), order.suite, store));
+  KW_TRY(const AgentRun done, run_agents(arguments, order.tasks, order.suite, store));
   const AgentTask& result = done.tasks[0];
   std::vector<std::filesystem::path> files;
   if (result.accepted()) {

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/agent_run.h"
 #include "cli/commands.h"
+#include "cli/model_flags.h"
 #include "cli/recorded_run.h"
 #include "cli/search_report.h"
 #include "cli/search_run.h"
@@ -47,6 +49,10 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
   KW_TRY(const auto progress, Progress::open(arguments));
+  if (is_agent_run(run)) {
+    KW_TRY(const AgentRun done, resume_agents(arguments, store, run));
+    return report_figures(store, done.run, arguments.has("--json"), out);
+  }
   if (is_search(run)) return search_and_report(store, run.id, arguments.has("--json"), *progress, out);
   return work_on(store, run.id, true, *progress, out);
 }
@@ -54,20 +60,26 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
 }  // namespace
 
 Command resume() {
-  return {
+  Command command = {
       .name = "resume",
       .summary = "goes on with a run that was stopped or killed",
       .description =
           "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "
           "rules are those of the record, whatever was edited meanwhile. Prints a line for each verdict, as `kw "
           "eval --batch` does; the exit code is about the whole run. Without a run it lists those that are not "
-          "done; --json then prints [{run, left, total, at_work}].\n\n" +
+          "done; --json then prints [{run, left, total, at_work}].\n\n"
+          "A run of an author that asks a model goes on with the round that each unfinished task had come to. Author, "
+          "model, rounds, prompts and budgets are those of the record, the budgets anew for each sitting; flags given "
+          "here hold over them. --record and --replay are given anew.\n\n" +
           Progress::description(),
       .options = with_progress_options({{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
                                         store_option(),
                                         {.name = "--json", .help = "the list as JSON"}}),
       .examples = {"kw resume", "kw resume r2"},
       .run = run};
+  command.options.push_back(in_flight_option());
+  for (Option& option : model_options()) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace kw::cli::commands

@@ -1,0 +1,91 @@
+#include "agents/round_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "judge/verdict_json.h"
+#include "workbench/case_record.h"
+
+namespace kw::agents {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::map<std::string, std::string> words_in(const Json& json) {
+  std::map<std::string, std::string> words;
+  if (!json.is_object()) return words;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) words[name] = value.get<std::string>();
+  }
+  return words;
+}
+
+Result<Round> round_of(const store::Store& store, const store::Recorded& one, const Json& label) {
+  Round round{.number = label.at("round"), .role = label.at("role")};
+  if (label.contains("from") && label["from"].is_number()) round.parent = label["from"];
+  round.edits = label.value("edits", 0);
+  round.performance = label.value("performance", "");
+  round.problem = one.problem;
+  if (!one.problem.empty()) {
+    round.plan = words_in(label.value("plan", Json::object()));
+    return round;
+  }
+  KW_TRY(const store::Candidate candidate, store.candidate(one.candidate_hash));
+  round.source = candidate.source;
+  round.plan = words_in(Json::parse(candidate.notes, nullptr, false));
+  KW_TRY(round.settings, workbench::settings_from_json(candidate.settings));
+  KW_TRY(round.verdict, judge::verdict_from_json(one.json));
+  return round;
+}
+
+}  // namespace
+
+std::string label_of(const Round& round) {
+  Json label = {{"round", round.number},
+                {"role", round.role},
+                {"from", round.parent >= 0 ? Json(round.parent) : Json()},
+                {"edits", round.edits}};
+  if (!round.performance.empty()) label["performance"] = round.performance;
+  if (!round.problem.empty() && !round.plan.empty()) label["plan"] = round.plan;
+  return dumped(label);
+}
+
+std::string notes_of(const Round& round) { return round.plan.empty() ? round.role : dumped(round.plan); }
+
+std::string purpose_of(const Round& round) { return round.role == "start" ? "start" : "search"; }
+
+Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store& store, std::int64_t run) {
+  struct Kept {
+    Round round;
+    std::string candidate;
+  };
+  std::map<std::string, std::map<int, Kept>> kept;
+  KW_CHECK(store.each_recorded(run, [&](const store::Recorded& one) -> Status {
+    if (one.purpose == "confirm" || (!one.judged && one.problem.empty())) return {};
+    const Json label = Json::parse(one.label, nullptr, false);
+    try {
+      KW_TRY(Round round, round_of(store, one, label));
+      kept[one.task_hash][round.number] = {round, one.candidate_hash};
+    } catch (const Json::exception&) {
+      return fail("item {} of the run is no round: its label is damaged", one.position);
+    }
+    return {};
+  }));
+  std::map<std::string, RecordedRounds> all;
+  for (auto& [task, rounds] : kept) {
+    RecordedRounds& mine = all[task];
+    for (auto& [number, one] : rounds) {
+      if (number != static_cast<int>(mine.rounds.size())) break;
+      if (one.round.parent >= number) one.round.parent = -1;
+      // What a round taught was said with the next plan.
+      const auto learned = one.round.plan.find("reflection");
+      if (learned != one.round.plan.end() && number > 0) mine.rounds.back().reflection = learned->second;
+      mine.rounds.push_back(std::move(one.round));
+      mine.candidates.push_back(std::move(one.candidate));
+    }
+  }
+  return all;
+}
+
+}  // namespace kw::agents

@@ -1,0 +1,30 @@
+// A round as the record keeps it, and back: what lets a session go on after its program has ended.
+//
+// The label of a round's item says its number, its role and where it began; the candidate's notes are the plan in the
+// author's words. What a kernel's machine code looked like is kept too, so that nothing is built again to be told of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agents/author.h"
+#include "base/result.h"
+#include "store/store.h"
+
+namespace kw::agents {
+
+// JSON.
+std::string label_of(const Round& round);
+std::string notes_of(const Round& round);
+// What the item of a round is for: "start" for the kernel that an author was given, else "search".
+std::string purpose_of(const Round& round);
+
+// A task's rounds in a run.
+struct RecordedRounds {
+  std::vector<Round> rounds;            // each at its number; without a gap
+  std::vector<std::string> candidates;  // their hashes; empty where there is none
+};
+// By the hashes of tasks.
+Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store& store, std::int64_t run);
+
+}  // namespace kw::agents

@@ -1,0 +1,108 @@
+#include "agents/round_record.h"
+
+#include <gtest/gtest.h>
+
+#include "base/scratch.h"
+#include "judge/verdict_json.h"
+#include "suites/catalog.h"
+#include "workbench/case_record.h"
+
+namespace kw::agents {
+namespace {
+
+class RoundRecord : public testing::Test {
+ protected:
+  RoundRecord() {
+    store_.emplace(*store::Store::open(folder_.path()));
+    task_ = *suites::find_task("Relu", {});
+    run_ = *store_->begin_run({.command = "kw test"}, {});
+    machine_ = *store_->add_machine({.identity = "here", .name = "a machine", .facts = "{}"});
+  }
+
+  void keep(const Round& round) {
+    if (!round.problem.empty()) {
+      ASSERT_TRUE(store_
+                      ->add_item(run_, {.position = ++position_,
+                                        .purpose = purpose_of(round),
+                                        .task = workbench::snapshot(task_),
+                                        .label = label_of(round),
+                                        .problem = round.problem})
+                      .ok());
+      return;
+    }
+    judge::Case one;
+    one.task = &task_;
+    one.source = {"kernel.cpp", round.source};
+    one.settings = round.settings;
+    store::NewItem item = workbench::planned(++position_, one, label_of(round));
+    item.purpose = purpose_of(round);
+    item.candidate->notes = notes_of(round);
+    ASSERT_TRUE(store_
+                    ->add_judged(run_, item, *round.verdict, judge::verdict_as_json(*round.verdict),
+                                 {.machine = machine_, .key = std::to_string(position_), .versions = {}})
+                    .ok());
+  }
+
+  std::vector<Round> read_back() {
+    auto all = recorded_rounds(*store_, run_);
+    EXPECT_TRUE(all.ok()) << all.error().message;
+    return all->empty() ? std::vector<Round>() : all->begin()->second.rounds;
+  }
+
+  static Verdict right(double speedup) {
+    Verdict verdict{.task = "Relu", .target = "cpu", .stage = VerdictStage::accepted, .time_ns = 1000 / speedup};
+    verdict.speedups.push_back({.rival = "plain", .median = speedup, .low = speedup, .high = speedup});
+    return verdict;
+  }
+
+  ScratchFolder folder_;
+  std::optional<store::Store> store_;
+  Task task_;
+  std::int64_t run_ = 0, machine_ = 0, position_ = 0;
+};
+
+TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
+  keep({.number = 0,
+        .role = "start",
+        .source = "plain",
+        .verdict = right(1),
+        .performance = "time: \x02"
+                       "1 us\x03"});
+  keep({.number = 1,
+        .parent = 0,
+        .role = "accelerator",
+        .plan = {{"method", "unroll"}, {"reflection", "it is slow"}},
+        .edits = 2,
+        .problem = "the first edit does not stand in the file"});
+  keep({.number = 2,
+        .parent = 0,
+        .role = "accelerator",
+        .plan = {{"method", "vectors"}, {"reflection", "read first"}},
+        .source = "fast",
+        .settings = {{"UNROLL", "4"}},
+        .verdict = right(3.5)});
+  const std::vector<Round> rounds = read_back();
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_EQ(rounds[0].role, "start");
+  EXPECT_EQ(rounds[0].performance,
+            "time: \x02"
+            "1 us\x03");
+  EXPECT_EQ(rounds[0].reflection, "it is slow") << "what it taught was said with the next plan";
+  EXPECT_EQ(rounds[1].plan.at("method"), "unroll") << "a method that failed stays known";
+  EXPECT_EQ(rounds[1].edits, 2);
+  EXPECT_EQ(rounds[1].problem, "the first edit does not stand in the file");
+  EXPECT_EQ(rounds[1].reflection, "read first");
+  EXPECT_EQ(rounds[2].parent, 0);
+  EXPECT_EQ(rounds[2].source, "fast");
+  EXPECT_EQ(rounds[2].settings, (Settings{{"UNROLL", "4"}}));
+  EXPECT_DOUBLE_EQ(rounds[2].speed(), 3.5);
+}
+
+TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
+  keep({.number = 0, .role = "coder", .source = "a", .verdict = right(1)});
+  keep({.number = 2, .parent = 1, .role = "coder", .source = "b", .verdict = right(2)});
+  EXPECT_EQ(read_back().size(), 1u);
+}
+
+}  // namespace
+}  // namespace kw::agents
