@@ -19,6 +19,8 @@ seen = collections.Counter()
 lock = threading.Lock()
 in_flight = 0
 most_in_flight = 0
+one_at_a_time = threading.Lock()
+work = collections.defaultdict(list)  # by case: when each answer was begun and when it was given
 
 
 class Double(BaseHTTPRequestHandler):
@@ -55,6 +57,41 @@ class Double(BaseHTTPRequestHandler):
         """Answers after a second, as a busy model does."""
         time.sleep(1)
         self.answer("done")
+
+    def case_words(self):
+        """After a second, words that are no kernel."""
+        self.after_a_second("I have no kernel for you.")
+
+    def case_kernel(self):
+        """After a second, a kernel for Relu like no other."""
+        self.after_a_second(self.kernel())
+
+    def case_single(self):
+        """The same, one at a time, as a small server on one device does."""
+        with one_at_a_time:
+            self.after_a_second(self.kernel())
+
+    def case_work(self):
+        """How many answers a case gave, within how many seconds, and how many of its seconds it was at work on them."""
+        with lock:
+            spans = sorted(work[self.numbers[0]])
+        busy, end = 0, 0
+        for begin, until in spans:
+            busy += max(0, until - max(begin, end))
+            end = max(end, until)
+        self.answer(json.dumps({"answers": len(spans), "span_s": end - spans[0][0] if spans else 0, "busy_s": busy}))
+
+    def after_a_second(self, text):
+        begin = time.monotonic()
+        time.sleep(1)
+        with lock:
+            work[self.case].append((begin, time.monotonic()))
+        self.answer(text)
+
+    def kernel(self):
+        return ("```cpp\n// the answer %d\n#include <kernelwright.h>\nKW_KERNEL(call) {\n"
+                "  const auto x = call.input<float>(0);\n  auto y = call.output<float>(0);\n"
+                "  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];\n}\n```\n" % self.turn)
 
     def case_large(self):
         self.answer("0123456789abcdef" * 65536)
