@@ -167,9 +167,11 @@ class SearchWorker {
     KW_TRY(std::vector<search::Kernel> kernels, kernels_of(graph));
     KW_TRY(const search::Space space, search::Space::of(std::move(kernels), compilers_));
     KW_TRY(auto lessons, search::recall(store_, machine_identity(), graph, space));
+    KW_TRY(auto leanings, search::recall_leanings(store_, machine_identity(), graph));
     const auto strategy = strategy_.make({.space = &space,
                                           .seed = static_cast<std::uint64_t>(run_.about.seed.value_or(1)),
-                                          .lessons = std::move(lessons)});
+                                          .lessons = std::move(lessons),
+                                          .leanings = std::move(leanings)});
     const auto& known = known_[store::hash_of(snapshot(task))];
     std::vector<search::Observation> observed;
     progress_.start(kSearching, task.name, "", "searching");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace kw::search {
 namespace {
@@ -11,6 +13,10 @@ using Json = nlohmann::ordered_json;
 
 // So far apart in size (log2), a lesson counts half.
 constexpr double kHalfAt = 2;
+// Of the fit of what single values do.
+constexpr int kSweeps = 10;
+constexpr double kFewTrials = 1;
+constexpr double kFewSearches = 1;
 
 double size_of(const ops::Graph& graph) { return std::log2(std::max(ops::cost_of(graph).bytes, 1.0)); }
 
@@ -53,6 +59,56 @@ Result<std::vector<Lesson>> recall(const store::Store& store, const std::string&
     lessons.push_back({*point, one.time, one.task == graph.task->name ? 1 : std::exp2(-apart / kHalfAt) * 0.9});
   }
   return lessons;
+}
+
+Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const std::string& machine_identity,
+                                             const ops::Graph& graph) {
+  KW_TRY(const auto kept, store::lessons_of(store, machine_identity, ""));
+  using Value = std::pair<std::string, std::string>;  // of a dimension
+  struct Trial {
+    std::vector<Value> values;  // that are not the default
+    double log_time = 0;
+  };
+  std::map<std::pair<std::string, std::string>, std::vector<Trial>> searches;  // by task and technique
+  for (const store::Lesson& one : kept) {
+    if (one.task == graph.task->name || !(one.time > 0)) continue;
+    const Json settings = Json::parse(one.settings, nullptr, false);
+    if (!settings.is_object()) continue;
+    Trial trial{.log_time = std::log(one.time)};
+    for (const auto& [name, value] : settings.items()) {
+      if (value.is_string()) trial.values.emplace_back(name, value.get<std::string>());
+    }
+    searches[{one.task, one.technique}].push_back(std::move(trial));
+  }
+  // In each search, what every value does alone: the mean of what the others in the same trials leave unexplained,
+  // drawn towards nothing where there are few trials.
+  std::map<Value, std::vector<double>> effects;
+  for (const auto& [_, trials] : searches) {
+    std::map<Value, double> own;
+    for (const Trial& trial : trials) {
+      for (const Value& value : trial.values) own[value] = 0;
+    }
+    for (int i = 0; i < kSweeps; ++i) {
+      for (auto& [value, effect] : own) {
+        double sum = 0, count = 0;
+        for (const Trial& trial : trials) {
+          if (std::ranges::find(trial.values, value) == trial.values.end()) continue;
+          double rest = trial.log_time + effect;
+          for (const Value& other : trial.values) rest -= own[other];
+          sum += rest;
+          ++count;
+        }
+        effect = sum / (count + kFewTrials);
+      }
+    }
+    for (const auto& [value, effect] : own) effects[value].push_back(effect);
+  }
+  std::vector<Leaning> leanings;
+  for (const auto& [value, list] : effects) {
+    const double sum = std::accumulate(list.begin(), list.end(), 0.0);
+    leanings.push_back({value.first, value.second, sum / (static_cast<double>(list.size()) + kFewSearches)});
+  }
+  return leanings;
 }
 
 Status remember(const store::Store& store, const std::string& machine_identity, const ops::Graph& graph,

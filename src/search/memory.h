@@ -21,6 +21,10 @@ std::string family_of(const ops::Graph& graph);
 Result<std::vector<Lesson>> recall(const store::Store& store, const std::string& machine_identity,
                                    const ops::Graph& graph, const Space& space);
 
+// What the values of tunables, compilers and flags did, over all tasks but this one.
+Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const std::string& machine_identity,
+                                             const ops::Graph& graph);
+
 // Keeps what a search observed.
 Status remember(const store::Store& store, const std::string& machine_identity, const ops::Graph& graph,
                 const Space& space, const std::vector<Observation>& observations);

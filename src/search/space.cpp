@@ -13,7 +13,7 @@ const std::vector<std::string> kUsualFlags = {"-O3", "-O2", "-O3 -fno-math-errno
                                               "-O3 -funroll-loops"};
 constexpr int kTries = 200;
 
-bool is_ordered(const Dimension& dimension) { return dimension.name != kCompiler && dimension.name != kFlags; }
+bool has_order(const Dimension& dimension) { return dimension.name != kCompiler && dimension.name != kFlags; }
 
 // The compiler that builds a source unless another one is set.
 std::string named_first(const Tunables& tunables) {
@@ -110,7 +110,7 @@ std::uint64_t Space::count(std::size_t kernel, std::uint64_t most) const {
   std::vector<Dimension> numbers;
   std::uint64_t builds = 1;
   for (const Dimension& dimension : dimensions_[kernel]) {
-    if (is_ordered(dimension)) {
+    if (has_order(dimension)) {
       numbers.push_back(dimension);
     } else {
       builds *= dimension.values.size();
@@ -165,7 +165,7 @@ std::vector<Point> Space::neighbours(const Point& point) const {
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
     std::vector<std::size_t> steps;
-    if (is_ordered(dimension)) {
+    if (has_order(dimension)) {
       // By value: the next smaller and the next larger.
       const double here = number(point, i);
       std::optional<std::size_t> below, above;
@@ -190,10 +190,14 @@ std::vector<Point> Space::neighbours(const Point& point) const {
   return found;
 }
 
+bool Space::is_ordered(std::size_t kernel, std::size_t dimension) const {
+  return has_order(dimensions_[kernel][dimension]);
+}
+
 double Space::number(const Point& point, std::size_t dimension) const {
   const Dimension& one = dimensions_[point.kernel][dimension];
   const std::size_t pick = point.picks[dimension];
-  return is_ordered(one) ? std::atof(one.values[pick].c_str()) : static_cast<double>(pick);
+  return has_order(one) ? std::atof(one.values[pick].c_str()) : static_cast<double>(pick);
 }
 
 std::string Space::text(const Point& point) const {

@@ -62,6 +62,8 @@ class Space {
   Point any(std::size_t kernel, Random& random) const;
   // Points that differ in one dimension by one step (numbers have an order; compilers and flags are all neighbours).
   std::vector<Point> neighbours(const Point& point) const;
+  // Whether a dimension's values are numbers with an order; compilers and flags are not.
+  bool is_ordered(std::size_t kernel, std::size_t dimension) const;
   // The value of a dimension as a number; flags and compilers by their place.
   double number(const Point& point, std::size_t dimension) const;
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "search/forest.h"
+#include "search/gaussian.h"
 #include "search/strategy.h"
 
 namespace kw::search {
@@ -26,7 +26,7 @@ Space easy_space() { return *Space::of({kernel_of("tiles", kFirst), kernel_of("l
 
 // The best: tiles of 8 x 32, depth 128, the second compiler; one step away costs a few percent each.
 std::optional<double> time_of(const Space& space, const Point& point) {
-  if (point.kernel == 1) return 2.0;
+  if (point.kernel == 1 || point.picks.size() < 5) return 2.0;  // of another space
   const double rows = std::log2(space.number(point, 0) / 8), columns = std::log2(space.number(point, 1) / 32);
   const double depth = std::log2(space.number(point, 2) / 128);
   if (space.number(point, 0) == 16) return std::nullopt;  // does not build
@@ -138,17 +138,26 @@ TEST(Space, NamesACompilerThatIsHereWhereTheSourcesOwnIsNot) {
   EXPECT_TRUE(both.settings(both.first(0)).empty());
 }
 
-TEST(Forest, LearnsAndKnowsWhatItDoesNotKnow) {
-  std::vector<Example> examples;
+TEST(Gaussian, LearnsWhatAValueDoesAndKnowsWhatItDoesNotKnow) {
+  const Space space = *Space::of({kernel_of("tiles", kFirst)}, {"g++", "clang++"});
+  Gaussian model(space);
   Random random(1);
-  for (int i = 0; i < 200; ++i) {
-    const double x = random.uniform(0, 4), y = random.uniform(0, 4);
-    examples.push_back({{x, y}, x < 2 ? 1.0 : 3.0});
+  std::vector<Point> seen, others;
+  for (const Point& point : space.all(0, 1000)) (random.chance(0.1) ? seen : others).push_back(point);
+  const auto value_of = [](const Point& point) { return point.picks[3] == 1 ? -0.5 : 0.0; };
+  for (const Point& point : seen) model.observe(point, value_of(point), 0.01);
+  const std::vector<double> nothing(others.size(), 0);
+  // The second compiler is faster, and it is known by how much.
+  const auto chosen = model.choose(others, nothing, 0, 5);
+  ASSERT_EQ(chosen.size(), 5u);
+  for (const Gaussian::Choice& one : chosen) {
+    EXPECT_EQ(one.point.picks[3], 1u);
+    EXPECT_NEAR(one.gain, 0.5, 0.1);
   }
-  const Forest forest(examples, random);
-  EXPECT_NEAR(forest.predict(std::vector<double>{0.5, 1}).mean, 1, 0.2);
-  EXPECT_NEAR(forest.predict(std::vector<double>{3.5, 1}).mean, 3, 0.2);
-  EXPECT_GT(forest.predict(std::vector<double>{2.0, 1}).doubt, forest.predict(std::vector<double>{0.5, 1}).doubt);
+  // Where that is the best already, less is to be gained, and not nothing.
+  const auto later = model.choose(others, nothing, -0.5, 1);
+  EXPECT_LT(later[0].gain, 0.1);
+  EXPECT_GT(later[0].gain, 0);
 }
 
 }  // namespace

@@ -32,11 +32,20 @@ struct Lesson {
   double weight = 1;  // how much it says here: 1 for the same task, less for others
 };
 
+// What a value of a dimension did on average, on tasks of all kinds on this machine: the logarithm of the time against
+// the dimension's default.
+struct Leaning {
+  std::string dimension;
+  std::string value;
+  double effect = 0;
+};
+
 // What a strategy starts from.
 struct Brief {
   const Space* space = nullptr;
   std::uint64_t seed = 1;
   std::vector<Lesson> lessons = {};
+  std::vector<Leaning> leanings = {};
 };
 
 class Strategy {

@@ -1,6 +1,6 @@
-// What is used unless somebody says otherwise: first what won on like tasks, then every kernel's defaults, then by
-// turns what the model of `surrogate` hopes for and a step from the best point so far. bench/search_bench.cpp compares
-// it with the others.
+// What is used unless somebody says otherwise: first what won on like tasks, then what the model of `surrogate` expects
+// the most of, and steps from the best point so far when it expects nothing more. bench/search_bench.cpp compares it
+// with the others.
 #include <algorithm>
 
 #include "search/strategy.h"
@@ -11,7 +11,7 @@ StrategyKind surrogate();
 
 namespace {
 
-constexpr std::size_t kRemembered = 3;
+constexpr std::size_t kRemembered = 2;
 constexpr double kLikeEnough = 0.3;  // of a lesson's weight
 
 class Automatic : public Strategy {
@@ -32,18 +32,18 @@ class Automatic : public Strategy {
       if (points.size() < most && notes_.add(point)) points.push_back(point);
     };
     for (const Point& point : std::exchange(remembered_, {})) take(point);
-    for (const Point& point : notes_.defaults_left()) take(point);
     if (!points.empty()) return points;
-    std::vector<Point> around;
-    if (notes_.best() != nullptr) around = notes_.space().neighbours(notes_.best()->point);
-    std::erase_if(around, [&](const Point& point) { return !notes_.is_new(point); });
-    notes_.random().shuffle(std::span(around));
     // The model knows only what it observed: what was taken from elsewhere it may name again.
-    std::vector<Point> hoped = model_->propose(2 * most + 2);
-    std::erase_if(hoped, [&](const Point& point) { return !notes_.is_new(point); });
-    for (std::size_t i = 0; points.size() < most && (i < hoped.size() || i < around.size()); ++i) {
-      if (i < around.size()) take(around[i]);
-      if (i < hoped.size()) take(hoped[i]);
+    for (const Point& point : model_->propose(most)) take(point);
+    if (points.size() < most && notes_.best() != nullptr) {
+      std::vector<Point> around = notes_.space().neighbours(notes_.best()->point);
+      notes_.random().shuffle(std::span(around));
+      for (const Point& point : around) take(point);
+    }
+    while (points.size() < most) {
+      const std::optional<Point> point = notes_.any_new();
+      if (!point) break;
+      take(*point);
     }
     return points;
   }
@@ -63,7 +63,7 @@ class Automatic : public Strategy {
 
 StrategyKind automatic() {
   return {.name = "auto",
-          .about = "what won on like tasks, then the model and steps from the best by turns; the default",
+          .about = "what won on like tasks, then where a learned model expects the most; the default",
           .make = [](const Brief& brief) -> std::unique_ptr<Strategy> { return std::make_unique<Automatic>(brief); }};
 }
 

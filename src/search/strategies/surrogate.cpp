@@ -1,59 +1,41 @@
 // A model that predicts how fast a point is and how sure it is of that, from what was measured here and on other tasks.
-// It measures where the prediction, at the better end of its doubt, beats the best so far; and where no point does, it
-// says that there is nothing left to measure.
+// It measures where the most is to be gained, and says when there is nothing left that is worth a measurement.
 #include <algorithm>
 #include <cmath>
 
-#include "search/forest.h"
+#include "search/gaussian.h"
 #include "search/strategy.h"
 
 namespace kw::search::strategies {
 namespace {
 
-constexpr std::size_t kPool = 400;         // points that are thought about for each choice
-constexpr std::size_t kEnumerated = 2000;  // of a kernel's points; smaller spaces are looked at whole
-constexpr double kFailed = 1.5;            // what a point that failed is taken for: log of its time against the worst
-constexpr double kLeastHope = 0.01;        // a gain below one percent is not worth a measurement
-constexpr std::size_t kFewestSeen = 4;     // before the model is asked
+constexpr std::size_t kPool = 500;        // points that are thought about for each choice, of large spaces
+constexpr std::size_t kEnumerated = 700;  // of a kernel's points; smaller spaces are looked at whole
+constexpr double kFailed = 0.7;           // what a point that failed is taken for: log of its time against the worst
+constexpr double kDoubt = 0.03;           // of a measurement: three percent
+constexpr double kDoubtOfLessons = 0.3;   // of what was measured on another task
+constexpr double kTrustInLeanings = 0.5;  // what holds on average holds half here
+constexpr double kLeastHope = 0.01;       // a gain below one percent is not worth a measurement
 constexpr std::size_t kSeenBeforeGivingUp = 24;
 
 class Surrogate : public Strategy {
  public:
-  explicit Surrogate(const Brief& brief) : notes_(brief), lessons_(brief.lessons) {
-    std::size_t most = 0;
-    for (std::size_t i = 0; i < notes_.space().kernels().size(); ++i) {
-      most = std::max(most, notes_.space().dimensions(i).size());
-    }
-    width_ = notes_.space().kernels().size() + most;
-  }
+  explicit Surrogate(const Brief& brief) : notes_(brief), lessons_(brief.lessons), leanings_(brief.leanings) {}
 
   std::vector<Point> propose(std::size_t most) override {
     std::vector<Point> points;
-    // Only what comes back observed is known: who asked may not take all of it.
-    std::set<Point> taken;
-    const auto take = [&](const Point& point) {
-      if (points.size() < most && notes_.is_new(point) && taken.insert(point).second) points.push_back(point);
-    };
-    for (const Point& point : by_lessons(notes_.defaults_left())) take(point);
-    if (points.size() == most || (!points.empty() && lessons_.empty())) return points;
-    if (notes_.seen().size() + lessons_.size() < kFewestSeen || notes_.best() == nullptr) {
-      for (std::size_t i = 0; i < 4 * most && points.size() < most; ++i) {
-        if (const std::optional<Point> point = notes_.any_new()) take(*point);
+    if (notes_.best() == nullptr) {
+      for (const Point& point : by_lessons(notes_.defaults_left())) {
+        if (points.size() < most) points.push_back(point);
       }
-      return points;
+      if (!points.empty()) return points;
     }
-
-    const Forest forest(examples(), notes_.random());
-    std::vector<std::pair<double, Point>> hopes;  // by how much it may be faster, at best
-    const double best = std::log(*notes_.best()->time);
-    for (const Point& point : pool()) {
-      const Prediction prediction = forest.predict(features(point));
-      hopes.emplace_back(best - (prediction.mean - prediction.doubt), point);
-    }
-    std::ranges::stable_sort(hopes, std::greater<>(), &std::pair<double, Point>::first);
-    for (const auto& [hope, point] : hopes) {
-      if (hope < kLeastHope && notes_.seen().size() >= kSeenBeforeGivingUp) break;
-      take(point);
+    const std::vector<Point> pool = this->pool();
+    std::vector<double> expected;
+    for (const Point& point : pool) expected.push_back(leaning_to(point));
+    for (const Gaussian::Choice& choice : model().choose(pool, expected, best(), most - points.size())) {
+      if (choice.hope < kLeastHope && notes_.seen().size() >= kSeenBeforeGivingUp) break;
+      if (std::ranges::find(points, choice.point) == points.end()) points.push_back(choice.point);
     }
     return points;
   }
@@ -61,6 +43,8 @@ class Surrogate : public Strategy {
   void observe(const Observation& observation) override { notes_.note(observation); }
 
  private:
+  double best() const { return notes_.best() != nullptr ? std::log(*notes_.best()->time) : 0; }
+
   // What won elsewhere comes first.
   std::vector<Point> by_lessons(std::vector<Point> points) const {
     std::stable_sort(points.begin(), points.end(),
@@ -75,31 +59,32 @@ class Surrogate : public Strategy {
     return sum;
   }
 
-  std::vector<double> features(const Point& point) const {
-    std::vector<double> row(width_, 0.0);
-    row[point.kernel] = 1;
-    const std::size_t begin = notes_.space().kernels().size();
-    for (std::size_t i = 0; i < point.picks.size(); ++i) {
-      // Numbers by their size, so that 4 to 8 is as far as 32 to 64.
-      row[begin + i] = std::log2(std::max(notes_.space().number(point, i), 0.0) + 1);
+  // What is thought of a point before anything is known of it here.
+  double leaning_to(const Point& point) const {
+    double sum = 0;
+    for (const auto& [name, value] : notes_.space().settings(point)) {
+      for (const Leaning& one : leanings_) {
+        if (one.dimension == name && one.value == value) sum += kTrustInLeanings * one.effect;
+      }
     }
-    return row;
+    return sum;
   }
 
-  std::vector<Example> examples() const {
+  Gaussian model() const {
     double worst = 0;
     for (const Observation& one : notes_.seen()) {
       if (one.time) worst = std::max(worst, std::log(*one.time));
     }
-    std::vector<Example> all;
+    Gaussian model(notes_.space());
     for (const Observation& one : notes_.seen()) {
-      all.push_back({features(one.point), one.time ? std::log(*one.time) : worst + kFailed});
+      model.observe(one.point, (one.time ? std::log(*one.time) : worst + kFailed) - leaning_to(one.point), kDoubt);
     }
     for (const Lesson& lesson : lessons_) {
-      all.push_back(
-          {features(lesson.point), std::log(lesson.time) + base_of(lesson.point.kernel), 0.3 * lesson.weight});
+      if (std::ranges::find(notes_.seen(), lesson.point, &Observation::point) != notes_.seen().end()) continue;
+      model.observe(lesson.point, std::log(lesson.time) + base_of(lesson.point.kernel) - leaning_to(lesson.point),
+                    kDoubtOfLessons / std::max(lesson.weight, 0.05));
     }
-    return all;
+    return model;
   }
 
   // Lessons are told against a kernel's default; here that default has a time of its own.
@@ -112,25 +97,27 @@ class Surrogate : public Strategy {
 
   // New points: all of small spaces; of large ones the best's neighbours and many by chance.
   std::vector<Point> pool() {
-    std::vector<Point> points;
-    std::set<Point> known;
+    std::set<Point> points;
     const auto add = [&](const Point& point) {
-      if (notes_.is_new(point) && known.insert(point).second) points.push_back(point);
+      if (notes_.is_new(point)) points.insert(point);
     };
     for (std::size_t i = 0; i < notes_.space().kernels().size(); ++i) {
       if (whole_.size() <= i) whole_.push_back(notes_.space().all(i, kEnumerated));
       if (whole_[i].size() < kEnumerated) {
         for (const Point& point : whole_[i]) add(point);
+      } else {
+        for (std::size_t k = 0; k < kPool; ++k) add(notes_.space().any(i, notes_.random()));
       }
     }
-    for (const Point& point : notes_.space().neighbours(notes_.best()->point)) add(point);
-    for (std::size_t i = 0; i < kPool && points.size() < 8 * kPool; ++i) add(notes_.space().any(notes_.random()));
-    return points;
+    if (notes_.best() != nullptr) {
+      for (const Point& point : notes_.space().neighbours(notes_.best()->point)) add(point);
+    }
+    return {points.begin(), points.end()};
   }
 
   Notebook notes_;
   std::vector<Lesson> lessons_;
-  std::size_t width_ = 0;
+  std::vector<Leaning> leanings_;
   std::vector<std::vector<Point>> whole_;  // of each kernel
 };
 
