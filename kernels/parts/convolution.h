@@ -95,8 +95,9 @@ inline V every_second(V a, V b) {
 [[gnu::noinline]] inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count,
                                        float* to) {
   constexpr int64_t kLanes = simd::kLanes;
-  int64_t i = first >= 0 ? 0 : std::min((-first + stride - 1) / stride, count);
-  const int64_t inside = input <= first ? 0 : std::min((input - first + stride - 1) / stride, count);
+  const auto steps = [&](int64_t length) { return stride == 1 ? length : (length + stride - 1) / stride; };
+  int64_t i = first >= 0 ? 0 : std::min(steps(-first), count);
+  const int64_t inside = input <= first ? 0 : std::min(steps(input - first), count);
   KW_KEEP_LOOP for (int64_t k = 0; k < i; ++k) to[k] = 0;
   from += first;
   if (stride == 1) {
@@ -117,13 +118,14 @@ inline V every_second(V a, V b) {
   for (int64_t dp = 0; dp < d.phases(); ++dp) {
     for (int64_t hp = 0; hp < h.phases(); ++hp) {
       for (int64_t wp = 0; wp < w.phases(); ++wp) {
-        for (int64_t i = 0; i < d.length; ++i) {
-          const int64_t z = d.position(dp, i);
-          for (int64_t j = 0; j < places; ++j) {
-            const int64_t y = h.position(hp, j);
+        const int64_t left = w.position(wp, 0);
+        int64_t z = d.position(dp, 0);
+        for (int64_t i = 0; i < d.length; ++i, z += d.stride) {
+          int64_t y = h.position(hp, 0);
+          for (int64_t j = 0; j < places; ++j, y += h.stride) {
             const bool inside = z >= 0 && z < d.input && y >= 0 && y < h.input;
-            copy_row(inside ? x + (z * h.input + y) * w.input : x, inside ? w.input : 0, w.position(wp, 0), w.stride,
-                     w.length, to + (i * h.length + j) * w.length);
+            copy_row(inside ? x + (z * h.input + y) * w.input : x, inside ? w.input : 0, left, w.stride, w.length,
+                     to + (i * h.length + j) * w.length);
           }
         }
         to += d.length * h.length * w.length;
@@ -212,6 +214,36 @@ struct Features {
   }
 }
 
+// Some rows of the output of a single feature with a kernel of 3 x 3 on one channel, of at least two vectors a row:
+// down the rows, so that what an input's row gives to three of the output's is read once. `pitch`: from a row to the
+// next.
+[[gnu::noinline]] inline void run_nine(const Features& features, product::Gathered from, int64_t pitch, int64_t rows,
+                                       float* y, int64_t columns) {
+  using product::Floats, product::kLanes;
+  const Floats begin = simd::splat(features.finish.added == nullptr ? 0 : *features.finish.added);
+  Floats weights[9];
+  KW_UNROLL for (int k = 0; k < 9; ++k) weights[k] = simd::splat(features.weights[k]);
+  for (int64_t j = 0; j < columns; j += 2 * kLanes) {
+    j = std::min<int64_t>(j, columns - 2 * kLanes);
+    const float* row[3] = {from.row(0) + j, from.row(1) + j, from.row(2) + j};
+    Floats sums[2][2] = {{begin, begin}, {begin, begin}};
+    for (int64_t i = -2; i < rows; ++i) {
+      KW_UNROLL for (int v = 0; v < 2; ++v) {
+        Floats above = sums[0][v], here = sums[1][v], below = begin;
+        KW_UNROLL for (int k = 0; k < 3; ++k) {
+          const Floats x = simd::load(row[k] + (i + 2) * pitch + v * kLanes);
+          above = simd::fma(weights[6 + k], x, above);
+          here = simd::fma(weights[3 + k], x, here);
+          below = simd::fma(weights[k], x, below);
+        }
+        if (i >= 0) simd::store(y + i * columns + j + v * kLanes, above);
+        sums[0][v] = here;
+        sums[1][v] = below;
+      }
+    }
+  }
+}
+
 // All outputs of one image, some rows of the middle axis at a time. Offsets are those of an image with so many rows.
 [[gnu::noinline]] inline void run(const Axes& axes, const float* x, int64_t channels, const Features& features,
                                   float* y, float* copies, const int32_t* offsets, int64_t rows_at_once) {
@@ -227,6 +259,11 @@ struct Features {
     }
     part[1].pad -= rows_at_once * part[1].stride;
     const float* from = copied ? copies : x + first * width;
+    if (features.count == 1 && features.depth == 9 && axes[1].kernel == 3 && axes[2].kernel == 3 &&
+        axes[1].stride == 1 && axes[1].dilation == 1 && axes[0].output == 1 && axes[2].output >= 2 * product::kLanes) {
+      run_nine(features, {from, offsets}, width, rows, y + first * axes[2].output, axes[2].output);
+      continue;
+    }
     for (int64_t od = 0; od < axes[0].output; ++od) {
       for (int64_t oh = 0; oh < rows; ++oh) {
         run_row(features, {from + (od * height + oh) * width, offsets},

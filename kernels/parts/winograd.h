@@ -6,7 +6,7 @@
 // the channels is a matrix product: features by channels, channels by tiles. A third axis before them only makes those
 // sums longer. What is off in one element of a tile, an infinity too, reaches all of its outputs.
 
-KW_TUNE(WINOGRAD_TILES, 48, 16, 32, 48, 64, 96);  // at a time
+KW_TUNE(WINOGRAD_TILES, 64, 16, 32, 48, 64, 96);  // at a time
 
 namespace winograd {
 
