@@ -95,15 +95,21 @@ inline V every_second(V a, V b) {
 [[gnu::noinline]] inline void copy_row(const float* from, int64_t input, int64_t first, int64_t stride, int64_t count,
                                        float* to) {
   constexpr int64_t kLanes = simd::kLanes;
-  const auto steps = [&](int64_t length) { return stride == 1 ? length : (length + stride - 1) / stride; };
+  const auto steps = [&](int64_t length) {  // divisions by what is not known take longer than a short row
+    return stride == 1 ? length : stride == 2 ? (length + 1) / 2 : (length + stride - 1) / stride;
+  };
   int64_t i = first >= 0 ? 0 : std::min(steps(-first), count);
   const int64_t inside = input <= first ? 0 : std::min(steps(input - first), count);
   KW_KEEP_LOOP for (int64_t k = 0; k < i; ++k) to[k] = 0;
   from += first;
   if (stride == 1) {
-    KW_KEEP_LOOP for (; i + kLanes <= inside; i += kLanes) simd::store(to + i, simd::load(from + i));
+    if (inside - i >= kLanes) {
+      KW_KEEP_LOOP for (; i + kLanes <= inside; i += kLanes) simd::store(to + i, simd::load(from + i));
+      simd::store(to + inside - kLanes, simd::load(from + inside - kLanes));
+      i = inside;
+    }
   } else if (stride == 2 && kLanes == 8) {
-    KW_KEEP_LOOP for (; i + kLanes < inside; i += kLanes) {
+    KW_KEEP_LOOP for (; i + kLanes <= inside && 2 * (i + kLanes) <= input - first; i += kLanes) {
       simd::store(to + i, every_second(simd::load(from + 2 * i), simd::load(from + 2 * i + kLanes)));
     }
   }
