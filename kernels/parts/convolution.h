@@ -109,7 +109,7 @@ inline V every_second(V a, V b) {
       i = inside;
     }
   } else if (stride == 2 && kLanes == 8) {
-    KW_KEEP_LOOP for (; i + kLanes <= inside && 2 * (i + kLanes) <= input - first; i += kLanes) {
+    for (; i + kLanes <= inside && 2 * (i + kLanes) <= input - first; i += kLanes) {
       simd::store(to + i, every_second(simd::load(from + 2 * i), simd::load(from + 2 * i + kLanes)));
     }
   }
