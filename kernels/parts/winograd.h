@@ -158,15 +158,21 @@ template <int kTall>
                                          float* lines, float* to, int64_t part) {
   const auto& [d, h, w] = axes.axis;
   const int64_t quarter = block.quarter(), line = kOut * quarter;
-  for (int64_t i = 0; i < kRows<kTall> * block.down + kTall - kRows<kTall>; ++i) {
-    const int64_t y = kRows<kTall> * block.row + i - h.pad;
+  const int64_t rows = kRows<kTall> * block.down + kTall - kRows<kTall>,
+                left = w.dilation * kOut * block.column - w.pad;
+  float* gathered = lines + rows * line;
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t y = h.dilation * (kRows<kTall> * block.row + i) - h.pad;
     const bool inside = y >= 0 && y < h.input;
+    const float* row = inside ? x + y * w.input : x;
+    const int64_t width = inside ? w.input : 0;
+    if (w.dilation > 1) convolution::copy_row(row, width, left, w.dilation, line, gathered);
     for (int64_t t = 0; t < quarter; t += kLanes) {
-      const int64_t first = kOut * (block.column + t) - w.pad;
+      const int64_t first = left + kOut * t;
       float edge[kOut * kLanes];
-      const float* from = inside ? x + y * w.input + first : nullptr;
-      if (!inside || first < 0 || first + kOut * kLanes > w.input) {
-        convolution::copy_row(inside ? x + y * w.input : x, inside ? w.input : 0, first, 1, kOut * kLanes, edge);
+      const float* from = w.dilation > 1 ? gathered + kOut * t : row + first;
+      if (w.dilation == 1 && (first < 0 || first + kOut * kLanes > width)) {
+        convolution::copy_row(row, width, first, 1, kOut * kLanes, edge);
         from = edge;
       }
       Floats v[kOut];
@@ -201,7 +207,7 @@ template <int kTall>
 // One feature of one plane, from the sums of its parts for every tile.
 template <int kTall>
 [[gnu::noinline]] void transform_feature(const convolution::Axes& axes, const float* sums, int64_t part,
-                                         const Block& block, float bias, float* y) {
+                                         const Block& block, float bias, float* y, int64_t y_row) {
   const auto& [d, h, w] = axes.axis;
   for (int64_t i = 0; i < block.down; ++i) {
     const int64_t first = kRows<kTall> * (block.row + i), rows = std::min<int64_t>(h.output - first, kRows<kTall>);
@@ -223,11 +229,11 @@ template <int kTall>
         Floats whole[kOut];
         transform_output(&half[0][k], kRows<kTall>, whole);
         KW_UNROLL for (int j = 0; j < kOut; ++j) whole[j] += bias;
-        const bool all = k < rows && mine == kOut * kLanes;
+        const bool all = k < rows && mine == kOut * kLanes && w.dilation == 1;
         float some[kOut * kLanes];
-        float* to = y + (first + k) * w.output + left;
+        float* to = y + (first + k) * y_row + left * w.dilation;
         store_fours(whole, all ? to : some);
-        for (int64_t o = 0; !all && k < rows && o < mine; ++o) to[o] = some[o];
+        for (int64_t o = 0; !all && k < rows && o < mine; ++o) to[o * w.dilation] = some[o];
       }
     }
   }
@@ -240,56 +246,92 @@ struct Memory {
   float *lines, *parts, *sums;
 };
 
+// One block of one part of an image whose rows and planes of outputs are those of `whole`.
+template <int kTall>
+void run_block(const convolution::Axes& axes, const float* x, int64_t channels, const float* weights, int64_t features,
+               const float* bias, float* y, const convolution::Axes& whole, const Block& block, const Memory& memory) {
+  const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
+  const int64_t depth = d.kernel * channels, plane = h.input * w.input;
+  const int64_t y_row = whole[2].output, y_plane = whole[1].output * y_row;
+  const int64_t pitch = block.pitch(), part = d.input * channels * pitch + product::kPanel;
+  for (int64_t c = 0; c < d.input * channels; ++c) {  // plane by plane
+    transform_channel<kTall>(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
+                             memory.parts + c * pitch, part);
+  }
+  for (int64_t o = 0; o < d.output; ++o) {
+    const int64_t first = std::clamp<int64_t>(d.pad - o, 0, d.kernel);
+    const int64_t last = std::clamp<int64_t>(d.input + d.pad - o, first, d.kernel);
+    const int64_t above = (last > first ? o + first - d.pad : 0) * channels;
+    product::each_rows(features, [&](int64_t i, int64_t rows) {
+      for (int f = 0; f < kParts<kTall>; ++f) {
+        const float* left = weights + i * kParts<kTall> * depth + (f * depth + first * channels) * rows;
+        const product::Right right{memory.parts + f * part + above * pitch, pitch};
+        product::tiles_of(rows, {left, 1, rows}, right, (last - first) * channels,
+                          {memory.sums + f * rows * pitch, pitch, pitch, false, nullptr});
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        transform_feature<kTall>(axes, memory.sums + r * pitch, rows * pitch, block, bias == nullptr ? 0 : bias[i + r],
+                                 y + ((i + r) * d.output + o) * y_plane, y_row * h.dilation);
+      }
+    });
+  }
+}
+
+// Outputs and inputs as far apart as a kernel's taps: those that begin at output (h, w) are a convolution of their own,
+// whose kernel has no gaps.
+inline convolution::Axes part_of(const convolution::Axes& axes, int64_t h, int64_t w) {
+  convolution::Axes part = axes;
+  const int64_t begin[2] = {h, w};
+  for (int i = 0; i < 2; ++i) {
+    convolution::Axis& axis = part[1 + i];
+    axis.output = (axis.output - begin[i] + axis.dilation - 1) / axis.dilation;
+    axis.pad -= begin[i];
+  }
+  return part;
+}
+
+template <int kTall>
+int64_t tiles_down(const convolution::Axes& axes) {
+  return (axes[1].output + kRows<kTall> - 1) / kRows<kTall>;
+}
+inline int64_t tiles_across(const convolution::Axes& axes) { return (axes[2].output + kOut - 1) / kOut; }
+
 // Whether a convolution is of this kind, with tiles that are not mostly padding.
 template <int kTall>
 bool suits(const convolution::Axes& axes) {
   const auto& [d, h, w] = axes.axis;
-  const auto right = [](const convolution::Axis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
-  const int64_t high = (h.output + kRows<kTall> - 1) / kRows<kTall>, wide = (w.output + kOut - 1) / kOut;
-  return right(w) && (kTall == 1 ? h.kernel == 1 && h.stride == 1 : right(h)) && d.stride == 1 && d.dilation == 1 &&
-         high * kRows<kTall> * wide * kOut <= 2 * h.output * w.output;
+  const bool tall = kTall == 1 ? h.kernel == 1 && h.dilation == 1 : h.kernel == 3;
+  if (!tall || w.kernel != 3 || h.stride != 1 || w.stride != 1 || d.stride != 1 || d.dilation != 1) return false;
+  if (h.output < h.dilation || w.output < w.dilation) return false;
+  const convolution::Axes part = part_of(axes, 0, 0);
+  return tiles_down<kTall>(part) * kRows<kTall> * tiles_across(part) * kOut <= 2 * part[1].output * part[2].output;
 }
 
 // One image; `weights` by transform_weights.
 template <int kTall>
 void run(const kw::Node& node, const convolution::Axes& axes, const float* x, int64_t channels, const float* weights,
          int64_t features, const float* bias, float* y, Memory& memory) {
-  const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
-  const int64_t wide = (w.output + kOut - 1) / kOut, high = (h.output + kRows<kTall> - 1) / kRows<kTall>;
-  const int64_t splits = (wide + WINOGRAD_TILES - 1) / WINOGRAD_TILES, across = (wide + splits - 1) / splits;
-  const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / across, 1, high);
-  const int64_t depth = d.kernel * channels, plane = h.input * w.input, y_plane = h.output * w.output;
+  const convolution::Axis& d = axes[0];
+  const convolution::Axes largest = part_of(axes, 0, 0);
+  const int64_t splits = (tiles_across(largest) + WINOGRAD_TILES - 1) / WINOGRAD_TILES;
+  const int64_t across = (tiles_across(largest) + splits - 1) / splits;
+  const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / across, 1, tiles_down<kTall>(largest));
   if (memory.lines == nullptr) {
-    const Block largest{0, 0, down, across};
-    memory.lines = node.scratch<float>((kRows<kTall> * down + kTall) * kOut * largest.quarter());
-    memory.parts = node.scratch<float>(kParts<kTall> * (d.input * channels * largest.pitch() + product::kPanel));
-    memory.sums = node.scratch<float>((kParts<kTall> * PRODUCT_ROWS + 1) * largest.pitch());
+    const Block block{0, 0, down, across};
+    memory.lines = node.scratch<float>((kRows<kTall> * down + kTall) * kOut * block.quarter());
+    memory.parts = node.scratch<float>(kParts<kTall> * (d.input * channels * block.pitch() + product::kPanel));
+    memory.sums = node.scratch<float>((kParts<kTall> * PRODUCT_ROWS + 1) * block.pitch());
   }
-  for (Block block{0, 0, down, across}; block.row < high; block.row += down) {
-    block.down = std::min(down, high - block.row);
-    for (block.column = 0; block.column < wide; block.column += across) {
-      block.across = std::min(across, wide - block.column);
-      const int64_t pitch = block.pitch(), part = d.input * channels * pitch + product::kPanel;
-      for (int64_t c = 0; c < d.input * channels; ++c) {  // plane by plane
-        transform_channel<kTall>(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
-                                 memory.parts + c * pitch, part);
-      }
-      for (int64_t o = 0; o < d.output; ++o) {
-        const int64_t first = std::clamp<int64_t>(d.pad - o, 0, d.kernel);
-        const int64_t last = std::clamp<int64_t>(d.input + d.pad - o, first, d.kernel);
-        const int64_t above = (last > first ? o + first - d.pad : 0) * channels;
-        product::each_rows(features, [&](int64_t i, int64_t rows) {
-          for (int f = 0; f < kParts<kTall>; ++f) {
-            const float* left = weights + i * kParts<kTall> * depth + (f * depth + first * channels) * rows;
-            const product::Right right{memory.parts + f * part + above * pitch, pitch};
-            product::tiles_of(rows, {left, 1, rows}, right, (last - first) * channels,
-                              {memory.sums + f * rows * pitch, pitch, pitch, false, nullptr});
-          }
-          for (int64_t r = 0; r < rows; ++r) {
-            transform_feature<kTall>(axes, memory.sums + r * pitch, rows * pitch, block,
-                                     bias == nullptr ? 0 : bias[i + r], y + ((i + r) * d.output + o) * y_plane);
-          }
-        });
+  for (int64_t h = 0; h < axes[1].dilation; ++h) {
+    for (int64_t w = 0; w < axes[2].dilation; ++w) {
+      const convolution::Axes part = part_of(axes, h, w);
+      float* to = y + h * axes[2].output + w;
+      for (Block block{0, 0, down, across}; block.row < tiles_down<kTall>(part); block.row += down) {
+        block.down = std::min(down, tiles_down<kTall>(part) - block.row);
+        for (block.column = 0; block.column < tiles_across(part); block.column += across) {
+          block.across = std::min(across, tiles_across(part) - block.column);
+          run_block<kTall>(part, x, channels, weights, features, bias, to, axes, block, memory);
+        }
       }
     }
   }
