@@ -124,14 +124,16 @@ class Session {
       return {};
     }
     judge::Inspected inspected;
+    inspect::MachineCode code;
+    bool right = false;
     {
       const judge::Beside others(options_.floor);
       KW_TRY(inspected, judge_.inspect(asked));
+      judge_s_ += seconds_since(begin);
+      // While nobody times: reading machine code takes a core.
+      right = inspected.verdict.accepted();
+      if (right) code = machine_code(*inspected.built);
     }
-    judge_s_ += seconds_since(begin);
-    inspect::MachineCode code;
-    const bool right = inspected.verdict.accepted();
-    if (right) code = machine_code(*inspected.built);
     if (right) {
       const Clock::time_point timing = Clock::now();
       const judge::Alone alone(options_.floor);

@@ -39,6 +39,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kRound_s = 0.4;        // of timing, for each round
 constexpr double kConfirm_s = 1.5;      // for the best one
+constexpr int kTimedInOneGo = 8;        // kernels of several tasks, while nothing is built
 constexpr char kStrategy[] = "rounds";  // what the record calls the work of authors that ask a model
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -212,11 +213,21 @@ class AgentWorker {
     one.budget_s = kConfirm_s;
     const Clock::time_point begin = Clock::now();
     agents::Round again = best;
-    {
-      // Choosing a framework may time it.
+    if (guests_.names() == "best") {
+      // Finding the best times them.
       const judge::Alone alone(&floor_);
       KW_TRY(one.guests, guests_.of(task, one.threads));
-      KW_TRY(again.verdict, judge.judge(one));
+    } else {
+      KW_TRY(one.guests, guests_.of(task, one.threads));
+    }
+    judge::Inspected inspected;
+    {
+      const judge::Beside others(&floor_);
+      KW_TRY(inspected, judge.inspect(one));
+    }
+    {
+      const judge::Alone alone(&floor_);
+      KW_TRY(again.verdict, judge.time(one, std::move(inspected)));
     }
     again.number = result.rounds;
     again.parent = best.number;
@@ -298,7 +309,7 @@ class AgentWorker {
   bool finished_ = false;
   std::string over_;                    // why the last of those that ended early did
   std::atomic<bool> hopeless_ = false;  // nothing more is begun
-  judge::Floor floor_{static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))};
+  judge::Floor floor_{static_cast<int>(std::max(1u, std::thread::hardware_concurrency())), kTimedInOneGo};
   std::mutex lock_;  // of the record
 };
 

@@ -1,5 +1,8 @@
 // Who may work now: many may build and examine together, but whoever times a kernel is alone. Those who want to time go
-// first, or a steady flow of new work would keep them waiting for ever.
+// before new work, or a steady flow of it would keep them waiting for ever.
+//
+// Every change from building to timing costs: cores wait until the last one has built. With a group of more than one,
+// timing waits until so many want it, or nobody wants to build any more, and then all of them have their turn.
 #pragma once
 
 #include <condition_variable>
@@ -12,12 +15,15 @@ class Floor {
  public:
   Floor() = default;
   // At most so many build and examine together; more than there are cores would only push each other aside.
-  explicit Floor(int most) : most_(most) {}
+  explicit Floor(int most, int group = 1) : most_(most), group_(group) {}
 
   void enter() {
     std::unique_lock guard(lock_);
-    changed_.wait(guard, [&] { return !timing_ && wanting_ == 0 && working_ < most_; });
+    ++entering_;
+    changed_.wait(guard, [&] { return !timing_ && !timers_turn_ && working_ < most_; });
+    --entering_;
     ++working_;
+    if (wanting_ > 0 && ++passed_ >= 2 * group_) timers_turn_ = true;
   }
   void leave() {
     const std::lock_guard guard(lock_);
@@ -26,23 +32,31 @@ class Floor {
   }
   void enter_alone() {
     std::unique_lock guard(lock_);
-    ++wanting_;
-    changed_.wait(guard, [&] { return !timing_ && working_ == 0; });
+    if (++wanting_ >= group_) timers_turn_ = true;
+    changed_.wait(guard, [&] { return !timing_ && working_ == 0 && (timers_turn_ || entering_ == 0); });
     --wanting_;
     timing_ = true;
   }
   void leave_alone() {
     const std::lock_guard guard(lock_);
     timing_ = false;
+    if (wanting_ == 0) {
+      timers_turn_ = false;
+      passed_ = 0;
+    }
     changed_.notify_all();
   }
 
  private:
   const int most_ = std::numeric_limits<int>::max();
+  const int group_ = 1;
   std::mutex lock_;
   std::condition_variable changed_;
+  int entering_ = 0;  // waiting to work
   int working_ = 0;
-  int wanting_ = 0;
+  int wanting_ = 0;  // waiting to time
+  int passed_ = 0;   // who began to work while somebody wanted to time
+  bool timers_turn_ = false;
   bool timing_ = false;
 };
 
