@@ -17,7 +17,7 @@ inline void softmax_row(const float* x, int64_t count, float* y) {
   const Floats largest = splat(fold_row<LargestElement>(x, count));
   Floats sums[2] = {splat(0.0f), splat(0.0f)};
   const auto exponential = [&](int64_t i, Floats value) {
-    const Floats e = exp(value - largest);
+    const Floats e = exp_of_negative(value - largest);
     if (!kLog) i + kLanes <= count ? store(y + i, e) : store_some(y + i, e, count - i);
     return e;
   };
@@ -55,7 +55,7 @@ inline void softmax_columns(const float* x, int64_t length, int64_t pitch, int64
   }
   for (int64_t k = 0; k < length; ++k) {
     for (int v = 0; v < kVectors; ++v) {
-      const Floats e = exp(get(x + k * pitch + v * kLanes) - largest[v]);
+      const Floats e = exp_of_negative(get(x + k * pitch + v * kLanes) - largest[v]);
       if (!kLog) put(y + k * pitch + v * kLanes, e);
       sums[v] += e;
     }
