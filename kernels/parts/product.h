@@ -48,7 +48,7 @@ struct Finish {
   int64_t row = 0, step = 0;
 
   bool does_nothing() const { return alpha == 1 && added == nullptr; }
-  bool adds_a_column() const { return alpha == 1 && beta == 1 && added != nullptr && step == 0; }
+  bool only_adds() const { return alpha == 1 && beta == 1 && added != nullptr; }
   Finish at(int64_t i, int64_t j) const {
     return {alpha, beta, added == nullptr ? added : added + i * row + j * step, row, step};
   }
@@ -92,14 +92,22 @@ struct Result {
 
 template <int kRows, int kVectors, class B>
 [[gnu::always_inline]] inline void tile(Left a, B b, int64_t depth, Result to) {
-  // One number that is added to each row is where its sums begin.
+  // What is only added is where the sums begin.
   const float zero = 0;
-  const bool from_added = to.finish != nullptr && to.finish->adds_a_column() && !to.begun;
+  const bool whole = to.columns >= kVectors * kLanes;
+  const bool from_added =
+      to.finish != nullptr && to.finish->only_adds() && !to.begun && (whole || to.finish->step == 0);
   const float* begin = from_added ? to.finish->added : &zero;
   const int64_t begin_row = from_added ? to.finish->row : 0;
   Floats sums[kRows][kVectors];
-  KW_UNROLL for (int r = 0; r < kRows; ++r) {
-    KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::splat(begin[r * begin_row]);
+  if (from_added && to.finish->step != 0) {
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::load(begin + r * begin_row + v * kLanes);
+    }
+  } else {
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::splat(begin[r * begin_row]);
+    }
   }
   const float* left = a.data;
   for (int64_t k = 0; k < depth; ++k) {
@@ -112,8 +120,7 @@ template <int kRows, int kVectors, class B>
     }
     left += a.step;
   }
-  const bool simply =
-      to.columns >= kVectors * kLanes && !to.begun && (from_added || to.finish == nullptr || to.finish->does_nothing());
+  const bool simply = whole && !to.begun && (from_added || to.finish == nullptr || to.finish->does_nothing());
   float parts[kRows][kVectors * kLanes];
   float* data = simply ? to.data : parts[0];
   const int64_t row = simply ? to.row : kVectors * kLanes;
