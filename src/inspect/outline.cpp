@@ -301,10 +301,12 @@ bool initialises_a_member(const std::string& whole) {
   return false;
 }
 
-// The brace that closes the one at `open`; the end where there is none.
+constexpr std::size_t kLongestValue = 4096;  // in braces; what is longer is no value of a parameter or member
+
+// The brace that closes the one at `open`; the end of the code where it is not near.
 std::size_t closing_brace(const std::string& code, std::size_t open) {
   int depth = 0;
-  for (std::size_t i = open; i < code.size(); ++i) {
+  for (std::size_t i = open; i < std::min(code.size(), open + kLongestValue); ++i) {
     if (code[i] == '{') ++depth;
     if (code[i] == '}' && --depth == 0) return i;
   }
@@ -335,8 +337,15 @@ std::vector<Scope> outline_of(std::string_view source) {
       if (!head.empty()) head += ' ';
       continue;
     }
-    if (c == '{' && brackets == 0 && initialises_a_member(one_line(head))) {
-      const std::size_t close = closing_brace(code, i);
+    // "int f(Lengths lengths = {})": a value among the parameters.
+    const std::size_t value_end = c == '{' && brackets > 0 ? closing_brace(code, i) : code.size();
+    const bool is_value =
+        value_end < code.size() && std::string_view(code).substr(i, value_end - i).find(';') == std::string_view::npos;
+    const bool initialises = c == '{' && brackets == 0 && initialises_a_member(one_line(head));
+    if (const std::size_t close = is_value      ? value_end
+                                  : initialises ? closing_brace(code, i)
+                                                : code.size();
+        close < code.size()) {
       line += static_cast<int>(std::count(code.begin() + static_cast<std::ptrdiff_t>(i),
                                           code.begin() + static_cast<std::ptrdiff_t>(close), '\n'));
       head += "()";

@@ -112,6 +112,13 @@ class NCNN_EXPORT Layer : public Base {
                    "  kw_run 15-15", "  Layer 17-20", "    run 19-19"}));
 }
 
+TEST(Outline, ReadsValuesInBracesAmongParameters) {
+  EXPECT_EQ(outlined("struct Purse {\n  explicit Purse(Budget budget = {}, int n = {3}) : budget_(budget) {}\n};\n"
+                     "int ask(const Endpoint& endpoint,\n        Options options = {.tries = 3}) {\n"
+                     "  return call({1, 2}, [] { return 3; });\n}\nint last() { return 0; }\n"),
+            (Lines{"Purse 1-3", "  Purse 2-2", "ask 4-7", "last 8-8"}));
+}
+
 TEST(Outline, ReadsCuda) {
   EXPECT_EQ(outlined(R"(template <int kBlock>
 __global__ void __launch_bounds__(kBlock, 2) softmax(const float* __restrict__ x, float* y) {
