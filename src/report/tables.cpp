@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/paired_ratio.h"
 #include "report/comparison.h"
 #include "report/published.h"
 
@@ -11,6 +12,10 @@ namespace kw::report {
 namespace {
 
 using Column = Table::Column;
+
+constexpr double kManyFlops = 50e6;
+constexpr double kManyBytes = double(32 << 20);
+constexpr double kRidge = 4;  // flops a byte: below it, memory is the limit of any core of today
 
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f}", 100 * *share) : "-"; }
 std::string factor(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
@@ -197,6 +202,29 @@ Table task_table(const RunFigures& run, const std::string& rival) {
   return table;
 }
 
+Table limits_table(const RunFigures& run) {
+  Table table{
+      .title = fmt::format("{}: the large tasks against the machine, in percent of its measured roofs", run.run.name()),
+      .columns = {{"tasks"}, {"how many", true}, {"median", true}, {"least", true}, {"which is"}}};
+  const auto add = [&](const char* what, auto&& is_meant) {
+    std::vector<double> reached;
+    const Outcome* least = nullptr;
+    for (const Outcome& one : run.outcomes) {
+      if (!one.is_accepted() || !one.roof_fraction || !is_meant(one)) continue;
+      reached.push_back(*one.roof_fraction);
+      if (least == nullptr || *one.roof_fraction < *least->roof_fraction) least = &one;
+    }
+    if (least == nullptr) return;
+    table.rows.push_back({what, std::to_string(reached.size()), percent(median_of(reached)),
+                          percent(least->roof_fraction), least->task});
+  };
+  add("products and convolutions of 50 Mflop and more",
+      [](const Outcome& one) { return one.has_product && one.flops >= kManyFlops; });
+  add("memory: moving more than 32 MiB",
+      [](const Outcome& one) { return !one.has_product && one.bytes > kManyBytes && one.flops < kRidge * one.bytes; });
+  return table;
+}
+
 Table stage_table(const RunFigures& run) {
   Table table{.title = fmt::format("{}: where candidates ended", run.run.name()),
               .columns = {{"stage"}, {"candidates", true}, {"tasks that got no further", true}, {"for example"}}};
@@ -255,6 +283,7 @@ std::vector<Table> tables_of(std::span<const RunFigures> runs, const std::string
   for (std::size_t i = 1; i < runs.size(); ++i) tables.push_back(change_table(runs[0], runs[i]));
   for (const RunFigures& run : runs) {
     tables.push_back(category_table(run, rival));
+    tables.push_back(limits_table(run));
     tables.push_back(stage_table(run));
     tables.push_back(task_table(run, rival));
   }

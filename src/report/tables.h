@@ -17,6 +17,9 @@ Table speed_table(std::span<const RunFigures> runs);
 // `rival` is a name or kBest; where nothing was timed, the columns of speed are empty.
 Table category_table(const RunFigures& run, const std::string& rival = kBest);
 Table task_table(const RunFigures& run, const std::string& rival = kBest);
+// How near the large tasks come to what the machine allows: products and convolutions to its arithmetic, those that no
+// cache holds to its memory.
+Table limits_table(const RunFigures& run);
 // Where tasks and candidates ended, with one reason each.
 Table stage_table(const RunFigures& run);
 // What changed from the first run to `now`: what got better or worse, and how much did not or was not compared.

@@ -4,7 +4,8 @@
 // The shapes that Reshape, Squeeze and Unsqueeze give to the same elements.
 
 // 0 copies a length, -1 takes what is left.
-inline kw::Shape reshaped(const kw::Node& node, const kw::Shape& from, kw::Tensor<const int64_t> shape) {
+[[maybe_unused]] inline kw::Shape reshaped(const kw::Node& node, const kw::Shape& from,
+                                           kw::Tensor<const int64_t> shape) {
   kw::Shape to;
   int open = -1;
   for (int64_t length : given_integers(node, shape, "shape")) {
@@ -16,7 +17,8 @@ inline kw::Shape reshaped(const kw::Node& node, const kw::Shape& from, kw::Tenso
   return to;
 }
 
-inline kw::Shape squeezed(const kw::Node& node, const kw::Shape& from, kw::Tensor<const int64_t> axes) {
+[[maybe_unused]] inline kw::Shape squeezed(const kw::Node& node, const kw::Shape& from,
+                                           kw::Tensor<const int64_t> axes) {
   const bool all = !axes.given() && !node.has("axes");
   const auto named = named_axes(given_integers(node, axes, "axes"), from.rank);
   kw::Shape to;
@@ -26,7 +28,8 @@ inline kw::Shape squeezed(const kw::Node& node, const kw::Shape& from, kw::Tenso
   return to;
 }
 
-inline kw::Shape unsqueezed(const kw::Node& node, const kw::Shape& from, kw::Tensor<const int64_t> axes) {
+[[maybe_unused]] inline kw::Shape unsqueezed(const kw::Node& node, const kw::Shape& from,
+                                             kw::Tensor<const int64_t> axes) {
   const kw::List<int64_t> list = given_integers(node, axes, "axes");
   const int rank = from.rank + static_cast<int>(list.size());
   const auto named = named_axes(list, rank);
