@@ -192,6 +192,7 @@ class Host {
     standing_count_ = 0;
     call_count_ = control->call_count;
     prepared_ = nullptr;
+    prepared_bytes_ = 0;
     kw_call* call = set_up(0);
     if (prepare_ == nullptr) return;
     for (int i = 0; i < call->input_count; ++i) {
@@ -206,6 +207,7 @@ class Host {
     note_registers();
     if (status != KW_OK) say(call);
     if (call->kept_used > 0) prepared_ = kept_;
+    prepared_bytes_ = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
     ::mprotect(kept_, kept_bytes_, PROT_READ);
   }
 
@@ -247,16 +249,21 @@ class Host {
   }
 
   // The judge has just written the tensors, but as another process: here they are farther away, and their addresses are
-  // not translated yet. A framework's call, right after another one on memory of its own, meets nothing of that. So
-  // they are read once: calls then take as long as in a loop of their own.
+  // not translated yet; and what the kernel prepared has been pushed out meanwhile. A framework's call, right after
+  // another one on memory of its own, meets nothing of that. So all of it is read once: calls then take as long as in a
+  // loop of their own.
   void touch() const {
-    std::uint64_t all_bytes = 0;
+    std::uint64_t all_bytes = prepared_bytes_;
     for (std::uint32_t i = 0; i < mapped_count_; ++i) all_bytes += mapped_[i].size_bytes;
     if (all_bytes > kMostTouchedBytes) return;
+    touch(kept_, prepared_bytes_);
     for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      const auto* memory = reinterpret_cast<const volatile char*>(mapped_[i].address);
-      for (std::uint64_t at = 0; at < mapped_[i].size_bytes; at += kLineBytes) static_cast<void>(memory[at]);
+      touch(reinterpret_cast<const void*>(mapped_[i].address), mapped_[i].size_bytes);
     }
+  }
+  static void touch(const void* memory, std::uint64_t size_bytes) {
+    const auto* bytes = static_cast<const volatile char*>(memory);
+    for (std::uint64_t at = 0; at < size_bytes; at += kLineBytes) static_cast<void>(bytes[at]);
   }
 
   // The call as the judge described it, whatever the candidate did to an earlier copy.
@@ -299,7 +306,7 @@ class Host {
   unsigned char* scratch_ = nullptr;
   unsigned char* kept_ = nullptr;
   const void* prepared_ = nullptr;
-  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
+  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, prepared_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
   std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0;
   std::uint32_t standing_first_ = 0, standing_count_ = 0;
   bool wants_shapes_ = false;
