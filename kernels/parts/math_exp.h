@@ -49,11 +49,12 @@ inline Floats exp(Floats x) {
   return times_power_of_two(parts.less_one + 1, parts.n);
 }
 
-// exp(x) of x <= 0 or NaN, where what is below 1e-38 may be zero.
+// exp(x) of x <= 0 or NaN, where what is below the normal numbers may be zero.
 inline Floats exp_of_negative(Floats x) {
-  const ExpParts parts = exp_parts(x < -87 ? splat(-87.0f) : x);
+  constexpr float kLeast = -87.33f;
+  const ExpParts parts = exp_parts(x < kLeast ? splat(kLeast) : x);
   const Floats power = power_of_two(parts.n);
-  return x < -87 ? splat(0.0f) : fma(power, parts.less_one, power);
+  return x < kLeast ? splat(0.0f) : fma(power, parts.less_one, power);
 }
 
 // exp(x) - 1, precise around 0 too.

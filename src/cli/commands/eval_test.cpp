@@ -110,6 +110,14 @@ TEST_F(SlowEval, SetsTunablesCompilerAndFlags) {
   EXPECT_NE(eval({"Relu", relu, "--set", "UNRLL=4"}).err.find("nearest: UNROLL"), std::string::npos);
 }
 
+TEST_F(SlowEval, BuildsWithEveryCompilerWhateverAKernelIncludes) {
+  const std::string kernel = file("text.cpp", "#include <string>\n" + std::string(kRight));
+  for (const char* compiler : {"g++", "clang++"}) {
+    const Answer answer = eval({"Relu", kernel, "--untimed", "--set", std::string("compiler=") + compiler});
+    EXPECT_EQ(answer.code, kYes) << compiler << answer.out << answer.err;
+  }
+}
+
 TEST_F(SlowEval, ComparesWithAFile) {
   const Answer answer =
       eval({"Relu", file("relu.cpp", kRight), "--against", file("rival.cpp", kRight), "--budget", "0.1", "--json"});
