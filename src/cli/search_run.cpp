@@ -190,7 +190,6 @@ class SearchWorker {
       return search::Observation{point, found->second};
     };
     KW_TRY(const search::Found found, search::search(judge, plan));
-    KW_CHECK(search::remember(store_, machine_identity(), graph, space, observed));
 
     const auto chosen = Clock::now();
     progress_.start(kSearching, task.name, "", "judging the best");
@@ -203,6 +202,8 @@ class SearchWorker {
         search::decide(judge, task, space, found, rules,
                        [&](const search::Point& point, const judge::Case& asked, const Verdict& verdict,
                            double spent_s) { return record(task, space, point, asked, verdict, spent_s, "confirm"); }));
+    // Only now: a search that is resumed before its winner was judged must begin from what it began from.
+    KW_CHECK(search::remember(store_, machine_identity(), graph, space, observed));
     const search::Kernel& kernel = space.kernels()[winner.point.kernel];
     progress_.finish(kSearching, task.name, space.text(winner.point), winner.verdict);
     ended_({.task = task.name,

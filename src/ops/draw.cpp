@@ -55,12 +55,12 @@ class RealSource {
     for (float& element : elements) element = static_cast<float>(folded(element, domain_.low, domain_.high));
   }
 
-  // A float has 24 bits: half a word each.
+  // Half a word each: more bits than a float has, so that small values are as fine as they should be.
   void fill_uniform(std::span<float> elements) {
     Random own = random_;  // nobody else sees it: its state stays in registers
-    const double step = (spread_->high - spread_->low) / (1 << 24), low = spread_->low;
+    const double step = (spread_->high - spread_->low) * 0x1p-32, low = spread_->low;
     const auto put = [&](float& element, std::uint32_t half) {
-      element = static_cast<float>(low + step * static_cast<double>(half >> 8));
+      element = static_cast<float>(low + step * (static_cast<double>(half) + 0.5));
     };
     std::size_t i = 0;
     for (; i + 2 <= elements.size(); i += 2) {

@@ -141,6 +141,7 @@ TEST_F(SlowSearch, GoesOnWithATaskThatHasNoWinnerYet) {
     const auto store = store::Store::open_existing(folder_.path() / "store");
     ASSERT_TRUE(store.ok());
     ASSERT_TRUE(store->database().execute("DELETE FROM item WHERE purpose = 'confirm'").ok());
+    ASSERT_TRUE(store->database().execute("DELETE FROM lesson").ok());
     ASSERT_TRUE(store->database().execute("UPDATE run SET state = 'stopped', planned = planned - 1").ok());
   }
   const Answer resumed = run({"resume", name, "--json"});
