@@ -8,6 +8,7 @@
 // order: 10
 #include "parts/fast_fourier.h"
 #include "parts/turn.h"
+#include "plain/parts/stft_frames.h"
 
 // Bin k of a real signal of twice `half` elements, from the spectrum of its even and odd ones, both halved.
 inline fourier::Complex bin_of_real(const fourier::Roots& roots, const float* spectrum, int64_t half, int64_t k) {
@@ -25,12 +26,8 @@ template <class I>
 inline void STFT(const kw::Node& node, kw::Tensor<const float> signal, kw::Tensor<const I> frame_step,
                  kw::Tensor<const float> window, kw::Tensor<const I> frame_length, kw::Tensor<float>& y) {
   using namespace fourier;
-  const int64_t batch = signal.shape(0), length = signal.shape(1);
-  const int64_t parts = signal.rank() == 3 ? signal.shape(2) : 1;  // 2: complex
-  const int64_t step = frame_step[0];
-  const int64_t frame = frame_length.given() ? frame_length[0] : window.given() ? window.shape(0) : length;
-  const int64_t frames = (length - frame) / step + 1;
-  const int64_t bins = node.integer("onesided") != 0 ? frame / 2 + 1 : frame;
+  const auto [batch, length, parts, step, frame, frames, bins] =
+      stft_frames(node, signal, frame_step, window, frame_length);
   y.allocate({batch, frames, bins, 2});
   if (y.count() == 0) return;
   const bool in_halves = parts == 1 && frame % 2 == 0;

@@ -1,4 +1,5 @@
 #include "parts/fourier.h"
+#include "parts/stft_frames.h"
 #include "parts/wide.h"
 
 // STFT: the Fourier transforms of overlapping frames of a signal, each weighted by a window.
@@ -6,12 +7,8 @@ template <class T, class I>
 void STFT(const kw::Node& node, kw::Tensor<const T> signal, kw::Tensor<const I> frame_step, kw::Tensor<const T> window,
           kw::Tensor<const I> frame_length, kw::Tensor<T>& y) {
   using W = Wide<T>;
-  const int64_t batch = signal.shape(0), length = signal.shape(1);
-  const int64_t parts = signal.rank() == 3 ? signal.shape(2) : 1;  // 2: complex
-  const int64_t step = frame_step[0];
-  const int64_t frame = frame_length.given() ? frame_length[0] : window.given() ? window.shape(0) : length;
-  const int64_t frames = (length - frame) / step + 1;
-  const int64_t bins = node.integer("onesided") != 0 ? frame / 2 + 1 : frame;
+  const auto [batch, length, parts, step, frame, frames, bins] =
+      stft_frames(node, signal, frame_step, window, frame_length);
   y.allocate({batch, frames, bins, 2});
   const Fourier<W> fourier(node, frame, false);
   T* to = y.data();

@@ -46,6 +46,13 @@ std::optional<std::string> Talk::ask(std::vector<models::Message> messages, std:
   return answer.text;
 }
 
+void take_code(Round& round, const std::string& answer, const std::string& base) {
+  Code code = code_in(answer, base);
+  round.source = std::move(code.source);
+  round.problem = std::move(code.problem);
+  round.edits = code.edits;
+}
+
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature) {
   Round round{.role = "coder"};
   Facts facts = work.facts;
@@ -53,10 +60,7 @@ Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> tempera
   const auto answer =
       talk.ask({{models::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem, temperature);
   if (!answer) return round;
-  Code code = code_in(*answer, work.plain);
-  round.source = std::move(code.source);
-  round.problem = std::move(code.problem);
-  round.edits = code.edits;
+  take_code(round, *answer, work.plain);
   return round;
 }
 

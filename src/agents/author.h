@@ -103,6 +103,9 @@ std::vector<AuthorKind> all_authors();
 // By name; an unknown one gets the nearest.
 Result<AuthorKind> find_author(const std::string& name);
 
+// Gives the round the kernel that an answer comes down to, or the problem with it; `base` is what edits refer to.
+void take_code(Round& round, const std::string& answer, const std::string& base);
+
 // A kernel in one answer to one question, the plain kernel in it.
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
 

@@ -128,20 +128,20 @@ class SearchWorker {
     progress_.plan({.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = before});
     std::int64_t left = std::ssize(tasks_) - before;
     const auto begin = Clock::now();
-    double judging_s = kJudging_s * static_cast<double>(left);  // of what is left, as far as is known
-    std::int64_t judged = 0;
-    double spent_judging_s = 0;
+    double judging_s = kJudging_s;  // the mean of a task, as far as is known
+    int judged = 0;
     for (const Task& task : tasks_) {
       if (done_.contains(store::hash_of(snapshot(task)))) continue;
       search::Budget budget = budget_;
       if (within_s_ > 0) {
-        const double share_s = (within_s_ - seconds_since(begin) - judging_s) / static_cast<double>(left);
+        const double share_s = (within_s_ - seconds_since(begin)) / static_cast<double>(left) - judging_s;
         budget.seconds = std::max(kLeastSearch_s, budget.seconds > 0 ? std::min(budget.seconds, share_s) : share_s);
       }
       KW_TRY(const double one_s, search_one(judge, task, budget));
       progress_.advance();
-      spent_judging_s += one_s;
-      judging_s = spent_judging_s / static_cast<double>(++judged) * static_cast<double>(--left);
+      judging_s = (judging_s * judged + one_s) / (judged + 1);
+      ++judged;
+      --left;
     }
     return {};
   }

@@ -5,42 +5,12 @@
 
 #include <algorithm>
 
+#include "kernel/cpp_type.h"
+
 namespace kw::inspect {
 namespace {
 
 constexpr std::int64_t kShown = 16;  // elements of a constant
-
-const char* type_in_kernels(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    case DType::float16:
-      return "kw::float16";
-    case DType::bfloat16:
-      return "kw::bfloat16";
-    case DType::int8:
-      return "int8_t";
-    case DType::int16:
-      return "int16_t";
-    case DType::int32:
-      return "int32_t";
-    case DType::int64:
-      return "int64_t";
-    case DType::uint8:
-      return "uint8_t";
-    case DType::uint16:
-      return "uint16_t";
-    case DType::uint32:
-      return "uint32_t";
-    case DType::uint64:
-      return "uint64_t";
-    case DType::boolean:
-      return "bool";
-  }
-  return "";
-}
 
 std::string elements_of(const Tensor& tensor) {
   std::vector<std::string> some;
@@ -103,7 +73,7 @@ std::vector<KernelTensor> inputs_of_kernel(const ops::Graph& graph) {
   std::vector<KernelTensor> all;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ops::GraphInput& input = graph.inputs[i];
-    KernelTensor one{.call = fmt::format("call.input<{}>({})", type_in_kernels(input.type.dtype), i),
+    KernelTensor one{.call = fmt::format("call.input<{}>({})", cpp_type(input.type.dtype), i),
                      .name = input.name,
                      .type = input.type,
                      .when = input.role == Role::input ? "new with every call" : "constant: KW_PREPARE may pack it"};
@@ -117,7 +87,7 @@ std::vector<KernelTensor> outputs_of_kernel(const ops::Graph& graph) {
   std::vector<KernelTensor> all;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const TensorType type = graph.output_type(i);
-    all.push_back({.call = fmt::format("call.output<{}>({})", type_in_kernels(type.dtype), i),
+    all.push_back({.call = fmt::format("call.output<{}>({})", cpp_type(type.dtype), i),
                    .name = graph.names[static_cast<std::size_t>(graph.outputs[i])],
                    .type = type,
                    .when = type.from_values ? "at most so large: the values decide" : "",

@@ -59,8 +59,10 @@ class RealSource {
   void fill_uniform(std::span<float> elements) {
     Random own = random_;  // nobody else sees it: its state stays in registers
     const double step = (spread_->high - spread_->low) * 0x1p-32, low = spread_->low;
+    const auto high = static_cast<float>(spread_->high), below = std::nextafter(high, static_cast<float>(low));
     const auto put = [&](float& element, std::uint32_t half) {
-      element = static_cast<float>(low + step * (static_cast<double>(half) + 0.5));
+      const auto rounded = static_cast<float>(low + step * (static_cast<double>(half) + 0.5));
+      element = rounded < high ? rounded : below;  // the end itself is not drawn
     };
     std::size_t i = 0;
     for (; i + 2 <= elements.size(); i += 2) {

@@ -6,26 +6,10 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "kernel/cpp_type.h"
 
 namespace kw::plain {
 namespace {
-
-std::string cpp_type(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    case DType::float16:
-      return "kw::float16";
-    case DType::bfloat16:
-      return "kw::bfloat16";
-    case DType::boolean:
-      return "bool";
-    default:
-      return std::string(name_of(dtype)) + "_t";
-  }
-}
 
 // The functions of operators, put one after the other: what each includes comes first, once; the headers of the
 // language are gathered for the top of the file.

@@ -56,10 +56,7 @@ class Moka : public Author {
                            : "Method: " + plan.of("method") + "\n" + plan.of("plan");
     const auto answer = talk.ask({{models::Role::user, talk.prompts().text("coder", facts)}}, round.problem);
     if (!answer) return round;
-    Code code = code_in(*answer, base.source);
-    round.source = std::move(code.source);
-    round.problem = std::move(code.problem);
-    round.edits = code.edits;
+    take_code(round, *answer, base.source);
     return round;
   }
 

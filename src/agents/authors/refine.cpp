@@ -1,5 +1,4 @@
 // One conversation: each answer is judged, and the model hears what the judge said.
-#include "agents/answer.h"
 #include "agents/author.h"
 
 namespace kw::agents::authors {
@@ -26,10 +25,7 @@ class Refine : public Author {
     const auto answer = talk.ask(messages_, round.problem);
     if (!answer) return round;
     messages_.push_back({models::Role::assistant, *answer});
-    Code code = code_in(*answer, work.rounds.empty() ? work.plain : work.rounds.back().source);
-    round.source = std::move(code.source);
-    round.problem = std::move(code.problem);
-    round.edits = code.edits;
+    take_code(round, *answer, work.rounds.empty() ? work.plain : work.rounds.back().source);
     return round;
   }
 
