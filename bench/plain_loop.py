@@ -21,6 +21,20 @@ import numpy as np
 import worker
 
 
+def aligned(shape, dtype):
+    """Zeros at the begin of a cache line, as kw hands memory over: where numpy's own happen to lie makes 5 % of a Softmax."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + 64, np.uint8)
+    begin = -room.ctypes.data % 64
+    return room[begin : begin + size].view(dtype).reshape(shape)
+
+
+def read(one):
+    array = aligned(one["shape"], worker.TYPES[one["dtype"]])
+    array[...] = np.fromfile(one["file"], array.dtype).reshape(one["shape"])
+    return array
+
+
 def main():
     # What frameworks print goes nowhere; the answers have a descriptor of their own.
     answers = os.fdopen(os.dup(1), "w")
@@ -33,19 +47,17 @@ def main():
     rival = module.TheRival()
     names = [[one["name"] for one in about[which]] for which in ("inputs", "outputs")]
     rival.load(about["model"], about["folder"], about["setting"], 1, *names)
-    inputs = [
-        np.fromfile(one["file"], worker.TYPES[one["dtype"]]).reshape(one["shape"]) for one in about["inputs"]
-    ]
-    outputs = [np.zeros(one["shape"], worker.TYPES[one["dtype"]]) for one in about["outputs"]]
-    call = rival.bind(inputs, outputs)
+    outputs = [aligned(one["shape"], worker.TYPES[one["dtype"]]) for one in about["outputs"]]
+    call = rival.bind([read(one) for one in about["inputs"]], outputs)
     gc.disable()
+    clock, run = time.perf_counter_ns, rival.run
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):
             rival.feed(call)
-            begin = time.perf_counter_ns()
-            rival.run(call)
-            times.append(time.perf_counter_ns() - begin)
+            begin = clock()
+            run(call)
+            times.append(clock() - begin)
         print(statistics.median(times), file=answers, flush=True)
 
 

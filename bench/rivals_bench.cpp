@@ -1,9 +1,10 @@
 // Prints the rivals' figures.
 //
-//   kw_rivals_bench loop [RIVAL]...     each through the judge and in a plain loop of its own, on twenty tasks of all
-//                                       sizes, the two in alternation on one core
-//   kw_rivals_bench same [RIVAL]...     each against itself, 500 pairs
-//   kw_rivals_bench cost [RIVAL]...     what adding it to a judging costs beyond its timed calls
+//   kw_rivals_bench loop [RIVAL]... [TASK]...  each through the judge and in a plain loop of its own, on twenty tasks
+//   of
+//                                              all sizes or on these, the two in alternation on one core
+//   kw_rivals_bench same [RIVAL]...            each against itself, 500 pairs
+//   kw_rivals_bench cost [RIVAL]...            what adding it to a judging costs beyond its timed calls
 //
 // Of the rivals that are installed. On a machine with nothing else to do.
 #include <fcntl.h>
@@ -41,10 +42,10 @@ namespace fs = std::filesystem;
 constexpr int kLoopPairs = 60;
 
 // From a microsecond to tens of milliseconds, and every kind of work.
-constexpr const char* kTasks[] = {"Relu",      "PRelu",  "Softmax", "Add",     "Min",
-                                  "ReduceL1",  "ArgMax", "Concat",  "Slice",   "Gather",
-                                  "MatMul",    "Gemm",   "Conv",    "MaxPool", "AveragePool",
-                                  "LayerNorm", "CumSum", "Erf",     "Reshape", "Dense_Convolution_2D"};
+const std::vector<std::string> kTasks = {"Relu",      "PRelu",  "Softmax", "Add",     "Min",
+                                         "ReduceL1",  "ArgMax", "Concat",  "Slice",   "Gather",
+                                         "MatMul",    "Gemm",   "Conv",    "MaxPool", "AveragePool",
+                                         "LayerNorm", "CumSum", "Erf",     "Reshape", "Dense_Convolution_2D"};
 
 Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge::Guest*> guests, int pairs) {
   judge::Case one;
@@ -101,7 +102,7 @@ class PlainLoop final : public judge::Guest {
                      Clock::time_point deadline) override {
     double ignored_ns = 0;
     if (auto outcome = framework_.run(first, count, warm, &ignored_ns, deadline)) return outcome;
-    const auto one_ns = ask(std::clamp(static_cast<int>(kTurnNs / time_ns_), 3, 101));
+    const auto one_ns = ask(std::clamp(static_cast<int>(kTurnNs / time_ns_), 7, 1001));
     if (!one_ns.ok()) return judge::Trouble{.kind = judge::Trouble::Kind::crashed, .text = one_ns.error().message};
     *time_ns += *one_ns * count;
     return std::nullopt;
@@ -120,7 +121,7 @@ class PlainLoop final : public judge::Guest {
 
  private:
   // What a turn of the loop takes, roughly.
-  static constexpr double kTurnNs = 2e6;
+  static constexpr double kTurnNs = 10e6;
 
   explicit PlainLoop(Framework framework) : framework_(std::move(framework)) {}
 
@@ -201,10 +202,10 @@ class PlainLoop final : public judge::Guest {
   double time_ns_ = 1;
 };
 
-Status loop(judge::Judge& judge, const RivalFile& rival) {
+Status loop(judge::Judge& judge, const RivalFile& rival, const std::vector<std::string>& tasks) {
   KW_TRY(Framework framework, Framework::open(rival));
   std::vector<double> ratios;
-  for (const char* name : kTasks) {
+  for (const std::string& name : tasks.empty() ? kTasks : tasks) {
     KW_TRY(const Task task, suites::find_task(name));
     KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, 1));
     const auto alone = PlainLoop::start(rival, instance);
@@ -263,8 +264,13 @@ Status same(judge::Judge& judge, const RivalFile& rival) {
 
 Status cost(judge::Judge& judge, const RivalFile& rival) {
   KW_TRY(const Task task, suites::find_task("Relu"));
-  const auto seconds = [&](std::vector<judge::Guest*> guests) -> Result<double> {
+  const auto seconds = [&](Framework* guest) -> Result<double> {
     const auto begin = Clock::now();
+    std::vector<judge::Guest*> guests;
+    if (guest != nullptr) {
+      guest->start();
+      guests.push_back(guest);
+    }
     KW_TRY(const Verdict verdict, judged(judge, task, guests, 100));
     double spent = std::chrono::duration<double>(Clock::now() - begin).count();
     for (const Speedup& speedup : verdict.speedups) {
@@ -272,16 +278,16 @@ Status cost(judge::Judge& judge, const RivalFile& rival) {
     }
     return spent;
   };
-  KW_TRY([[maybe_unused]] const double ready, seconds({}));
-  KW_TRY(const double without, seconds({}));
+  KW_TRY([[maybe_unused]] const double ready, seconds(nullptr));
+  KW_TRY(const double without, seconds(nullptr));
   {
     // What serves the task best is remembered from here on.
     KW_TRY(Framework first, Framework::open(rival));
-    KW_TRY([[maybe_unused]] const double tried, seconds({&first}));
+    KW_TRY([[maybe_unused]] const double tried, seconds(&first));
   }
   KW_TRY(Framework framework, Framework::open(rival));
-  KW_TRY(const double started, seconds({&framework}));
-  KW_TRY(const double again, seconds({&framework}));
+  KW_TRY(const double started, seconds(&framework));
+  KW_TRY(const double again, seconds(&framework));
   fmt::print(
       "{}: a judging with it takes {:.2f} s more with a new worker, {:.2f} s more with the worker that is there\n",
       rival.name, started - without, again - without);
@@ -292,15 +298,25 @@ int main_of(const std::vector<std::string>& words) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto complain = [](const std::string& what) { return fmt::print(stderr, "{}\n", what), 2; };
   const std::string what = words.empty() ? "" : words[0];
-  const auto work = what == "loop" ? loop : what == "same" ? same : what == "cost" ? cost : nullptr;
-  if (work == nullptr) return complain("kw_rivals_bench loop | same | cost [RIVAL]...");
   const auto all = rivals::all_rivals();
   auto judge = judge::Judge::open();
   if (!all.ok() || !judge.ok()) return complain(all.ok() ? judge.error().message : all.error().message);
-  for (const RivalFile& rival : *all) {
-    const bool named = std::find(words.begin() + 1, words.end(), rival.name) != words.end();
-    if (!rival.installed() || (words.size() > 1 && !named)) continue;
-    if (const Status status = work(*judge, rival); !status.ok()) return complain(status.error().message);
+  std::vector<RivalFile> named;
+  std::vector<std::string> tasks;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto rival = std::ranges::find(*all, words[i], &RivalFile::name);
+    if (rival != all->end()) named.push_back(*rival);
+    if (rival == all->end()) tasks.push_back(words[i]);
+  }
+  if ((what != "loop" && what != "same" && what != "cost") || (what != "loop" && !tasks.empty())) {
+    return complain("kw_rivals_bench loop [RIVAL]... [TASK]... | same [RIVAL]... | cost [RIVAL]...");
+  }
+  for (const RivalFile& rival : named.empty() ? *all : named) {
+    if (!rival.installed()) continue;
+    const Status status = what == "loop"   ? loop(*judge, rival, tasks)
+                          : what == "same" ? same(*judge, rival)
+                                           : cost(*judge, rival);
+    if (!status.ok()) return complain(status.error().message);
   }
   return 0;
 }

@@ -112,6 +112,7 @@ Result<Guests> Guests::chosen(const std::string& said) {
       continue;
     }
     KW_TRY(Framework framework, Framework::open(std::move(rival)));
+    framework.start();
     guests.frameworks_.push_back(std::make_unique<Framework>(std::move(framework)));
   }
   return guests;

@@ -22,7 +22,7 @@ class Guest {
   virtual Outcome enter(const Instance& instance, int threads) = 0;
   // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.
   virtual const std::vector<Tensor>& weights() const = 0;
-  // What a call costs on a model with next to nothing in it.
+  // What a call costs on a model with next to nothing in it, as seen with the last run.
   virtual double overhead_ns() const = 0;
 
   virtual Outcome arrange(const Layout& layout, const Instance& instance, const Arena& inputs, const Arena& outputs,

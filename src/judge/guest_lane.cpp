@@ -75,7 +75,10 @@ void GuestLane::lap(int calls) {
   const Outcome outcome = guest_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
   if (outcome) return drop(kThisTime + outcome->text);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
+  overheads_ns_.push_back(guest_->overhead_ns());
 }
+
+double GuestLane::overhead_ns() const { return median_of(overheads_ns_); }
 
 Status GuestLane::check(const Layout& layout, const Instance& instance, std::size_t call, std::vector<Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -98,7 +101,7 @@ Status GuestLane::check(const Layout& layout, const Instance& instance, std::siz
 std::optional<Ratio> GuestLane::ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const {
   if (!in() || pairs.size() < kFewestPairs) return std::nullopt;
   std::vector<Pair> counted = pairs;
-  const double overhead_ns = as_called ? 0 : guest_->overhead_ns();
+  const double overhead_ns = as_called ? 0 : this->overhead_ns();
   for (Pair& pair : counted) pair.b_ns = std::max(pair.b_ns - overhead_ns, 1.0);
   return ratio_of_pairs(counted, seed);
 }
@@ -113,7 +116,7 @@ GuestResult GuestLane::result(std::vector<Pair> pairs, std::uint64_t seed) const
   std::vector<double> times_ns;
   for (const Pair& pair : pairs) times_ns.push_back(pair.b_ns);
   result.time_ns = median_of(times_ns);
-  result.overhead_ns = guest_->overhead_ns();
+  result.overhead_ns = overhead_ns();
   result.ratio = *ratio;
   result.as_called = *as_called;
   result.pairs = std::move(pairs);

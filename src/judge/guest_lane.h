@@ -42,11 +42,15 @@ class GuestLane {
   GuestResult result(std::vector<Pair> pairs, std::uint64_t seed) const;
 
  private:
+  // What calling costs, of the time of one call.
+  double overhead_ns() const;
+
   GuestLane(Guest& guest, Arena outputs) : guest_(&guest), outputs_(std::make_unique<Arena>(std::move(outputs))) {}
 
   Guest* guest_;
   std::unique_ptr<Arena> outputs_;
   std::vector<double> laps_ns_;
+  std::vector<double> overheads_ns_;  // one a lap
   std::string dropped_;
   int checked_ = 0;
 };

@@ -26,8 +26,7 @@ constexpr std::uint64_t kWeightsSeed = 20260;
 // Settings are compared by so many calls, or fewer where they are long.
 constexpr int kTrialCalls = 15;
 constexpr double kTrialNs = 300e6;
-constexpr int kOverheadCalls = 64;
-constexpr int kOverheadRounds = 30;
+constexpr int kOverheadCalls = 512;
 constexpr char kTrialFile[] = "trial.json";
 
 Trouble refused(std::string why) { return {.kind = Trouble::Kind::refused, .text = std::move(why)}; }
@@ -42,6 +41,9 @@ std::string problem_of(const Json& answer) {
   if (answer.contains("error")) return answer.value("error", std::string("failed"));
   return {};
 }
+
+// As rivals/shared/worker.py calls them.
+const char* word_of(Framework::Side side) { return side == Framework::Side::task ? "task" : "nothing"; }
 
 Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
             Json* answer) {
@@ -113,11 +115,21 @@ Trial trial_from_json(const std::string& text) {
 
 Result<Framework> Framework::open(RivalFile rival, Patience patience) { return Framework(std::move(rival), patience); }
 
+void Framework::start() {
+  if (worker_.alive()) return;
+  // What goes wrong here is said when the worker is needed.
+  if (auto worker = Worker::start(rival_); worker.ok()) worker_ = std::move(*worker);
+  awake_ = false;
+}
+
 Status Framework::wake() {
-  if (worker_.alive()) return {};
+  if (worker_.alive() && awake_) return {};
   entered_.clear();
   overhead_of_.clear();
-  KW_TRY(worker_, Worker::start(rival_));
+  if (!worker_.alive()) {
+    KW_TRY(worker_, Worker::start(rival_));
+  }
+  awake_ = true;
   Json answer;
   if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
     return fail("the worker of {} does not start: {}; kw rivals install {} --fresh makes its environment anew",
@@ -146,7 +158,7 @@ Result<Framework::Model> Framework::model_of(const judge::Instance& instance) {
 }
 
 Result<Outcome> Framework::load(const std::string& model_file, const fs::path& folder, const judge::Instance& instance,
-                                const std::string& setting, int threads) {
+                                const std::string& setting, int threads, Side side) {
   KW_CHECK(wake());
   Json inputs = Json::array(), outputs = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -156,6 +168,7 @@ Result<Outcome> Framework::load(const std::string& model_file, const fs::path& f
   Json answer;
   Outcome outcome = ask(worker_,
                         {{"do", "load"},
+                         {"of", word_of(side)},
                          {"model", model_file},
                          {"folder", folder.string()},
                          {"setting", setting},
@@ -169,6 +182,11 @@ Result<Outcome> Framework::load(const std::string& model_file, const fs::path& f
 
 Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
                            const judge::Arena& outputs, Clock::time_point deadline) {
+  return arrange(layout, instance, inputs, outputs, deadline, Side::task);
+}
+
+Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
+                           const judge::Arena& outputs, Clock::time_point deadline, Side side) {
   Json types = {{"inputs", Json::array()}, {"outputs", Json::array()}}, calls = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     if (!instance.constant[i]) types["inputs"].push_back(type_of(instance.inputs[i]));
@@ -184,13 +202,19 @@ Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& i
   }
   const int files[] = {inputs.descriptor(), outputs.descriptor()};
   Json answer;
-  return ask(worker_, {{"do", "arrange"}, {"types", types}, {"calls", calls}}, files, deadline, &answer);
+  const Json command = {{"do", "arrange"}, {"of", word_of(side)}, {"types", types}, {"calls", calls}};
+  return ask(worker_, command, files, deadline, &answer);
 }
 
 Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                        Clock::time_point deadline) {
+  return run(first, count, warm, time_ns, deadline, Side::task);
+}
+
+Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                       Clock::time_point deadline, Side side) {
   Json answer;
-  const Json command = {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}};
+  const Json command = {{"do", "run"}, {"of", word_of(side)}, {"first", first}, {"count", count}, {"warm", warm}};
   if (Outcome outcome = ask(worker_, command, {}, std::min(deadline, Clock::now() + patience_.run), &answer)) {
     return outcome;
   }
@@ -199,6 +223,7 @@ Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t w
     if (times.size() != count) return refused("did not run all calls");
     // Of the group's calls the middle one stands for all: what interrupted one of them is not the framework's doing.
     *time_ns += count == 0 ? 0 : count * median_of(times.get<std::vector<double>>());
+    overhead_ns_ = answer.value("overhead_ns", overhead_ns_);
     shapes_.assign(first + count, {});
     for (std::size_t i = 0; i < answer.at("shapes").size(); ++i) {
       const Json& shapes = answer["shapes"][i];
@@ -326,7 +351,7 @@ Outcome Framework::enter(const judge::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
   model_file_ = model->folder / "task.onnx";
-  if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
+  if (worker_.alive() && awake_ && entered_ == model->text && threads_ == threads) return std::nullopt;
   trial_ = try_all(*model, instance, threads);
   if (!trial_.right()) {
     return Trouble{.kind = trial_.lasts ? Trouble::Kind::refused : Trouble::Kind::slow,
@@ -361,7 +386,7 @@ Result<double> Framework::measure_overhead() {
   return overhead_ns_;
 }
 
-// One number: next to nothing but the call.
+// One number: next to nothing but the call. It stays loaded: what a call of it takes is seen again with every run.
 Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   if (overhead_of_ == setting) return {};
   KW_TRY(Task task, suites::find_task("Relu"));
@@ -370,23 +395,16 @@ Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   const std::vector<Tensor> kept = weights_;
   KW_TRY(const Model model, model_of(instance));
   weights_ = kept;
-  entered_.clear();
-  KW_TRY(const Outcome loaded, load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads));
+  KW_TRY(const Outcome loaded,
+         load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads, Side::nothing));
   if (loaded) return fail("{} cannot run a model of one number: {}", rival_.name, loaded->text);
   KW_TRY(const Stage stage, make_stage(instance, kOverheadCalls));
-  if (const Outcome outcome =
-          arrange(stage.layout, instance, stage.inputs, stage.outputs, Clock::now() + patience_.run)) {
-    return fail("{}: {}", rival_.name, outcome->text);
-  }
-  std::vector<double> times_ns;
-  for (int i = 0; i < kOverheadRounds; ++i) {
-    double time_ns = 0;
-    if (const Outcome outcome = run(0, kOverheadCalls, 0, &time_ns, Clock::now() + patience_.run)) {
-      return fail("{}: {}", rival_.name, outcome->text);
-    }
-    times_ns.push_back(time_ns / kOverheadCalls);
-  }
-  overhead_ns_ = median_of(times_ns);
+  const auto deadline = [&] { return Clock::now() + patience_.run; };
+  Outcome outcome = arrange(stage.layout, instance, stage.inputs, stage.outputs, deadline(), Side::nothing);
+  double time_ns = 0;
+  if (!outcome) outcome = run(0, kOverheadCalls, 0, &time_ns, deadline(), Side::nothing);
+  if (outcome) return fail("{}: {}", rival_.name, outcome->text);
+  overhead_ns_ = time_ns / kOverheadCalls;
   overhead_of_ = setting;
   return {};
 }

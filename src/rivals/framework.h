@@ -46,6 +46,12 @@ class Framework final : public judge::Guest {
   // Starts no process yet.
   static Result<Framework> open(RivalFile rival, Patience patience = {});
 
+  // Starts its process and does not wait for it: whoever will need it soon has other things to do meanwhile.
+  void start();
+
+  // Its worker has room for two models: the task's, and one with next to nothing in it.
+  enum class Side { task, nothing };
+
   std::string name() const override { return rival_.name; }
   std::string version() const override { return rival_.version(); }
   judge::Outcome enter(const judge::Instance& instance, int threads) override;
@@ -83,7 +89,12 @@ class Framework final : public judge::Guest {
   // An Error: the worker is gone. An Outcome: it said no.
   Status wake();
   Result<judge::Outcome> load(const std::string& model_file, const std::filesystem::path& folder,
-                              const judge::Instance& instance, const std::string& setting, int threads);
+                              const judge::Instance& instance, const std::string& setting, int threads,
+                              Side side = Side::task);
+  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
+                         const judge::Arena& outputs, Clock::time_point deadline, Side side);
+  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                     Clock::time_point deadline, Side side);
   Trial try_setting(const Model& model, const judge::Instance& instance, const std::string& setting, int threads);
   Trial try_all(const Model& model, const judge::Instance& instance, int threads);
   Status measure_overhead_in(const std::string& setting, int threads);
@@ -91,6 +102,7 @@ class Framework final : public judge::Guest {
   RivalFile rival_;
   Patience patience_;
   Worker worker_;
+  bool awake_ = false;  // the worker has said what it is
   std::vector<std::string> settings_;
   std::filesystem::path model_file_;
   std::string entered_;  // the model's text; empty: none
