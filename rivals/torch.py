@@ -424,7 +424,7 @@ class TheRival(worker.Rival):
     settings = ["eager"]
 
     def version(self):
-        return torch.__version__
+        return torch.__version__.partition("+")[0]  # "2.15.0+cu132": which CUDA it was built for does not matter here
 
     def load(self, model, folder, setting, threads, inputs, outputs):
         torch.set_num_threads(threads)
