@@ -146,7 +146,7 @@ std::string name_before(const std::string& text, std::size_t end) {
   while (begin > 0) {
     if (word_char(text[begin - 1]) || text[begin - 1] == ':' || text[begin - 1] == '~') {
       --begin;
-    } else if (text[begin - 1] == '>' && text.compare(begin, 2, "::") == 0) {  // "Outer<A>::inner"
+    } else if (text[begin - 1] == '>' && (begin == end || text.compare(begin, 2, "::") == 0)) {  // "Outer<A>::inner<B>"
       int angles = 0;
       do {
         --begin;
@@ -212,7 +212,7 @@ std::size_t parameters_of(const std::string& head) {
     if (head[i] == '>' && angles > 0 && (i == 0 || head[i - 1] != '-')) --angles;
     if (head[i] != '(' || angles > 0) continue;
     const std::string name = name_before(head, i);
-    static const std::array<std::string_view, 3> other = {"decltype", "noexcept", "requires"};
+    static const std::array<std::string_view, 4> other = {"decltype", "noexcept", "requires", "sizeof"};
     const std::size_t close = closing(head, i);
     if (name.empty() && i > 0 && head[i - 1] != ' ') continue;
     // A macro of its own before the function: "DEFINE_LAYER(Softmax) int f(int n)".
@@ -290,6 +290,60 @@ std::optional<Scope> scope_of(const std::string& whole) {
   return scope;
 }
 
+// Words before a function's name that say nothing of its type.
+std::string without_specifiers(std::string text) {
+  static const std::array<std::string_view, 8> specifiers = {"static", "inline",    "virtual", "constexpr",
+                                                             "extern", "consteval", "friend",  "explicit"};
+  for (bool found = true; found;) {
+    text = one_line(text);
+    while (text.starts_with(' ')) text.erase(0, 1);
+    found = std::ranges::any_of(specifiers, [&](std::string_view word) {
+      const bool first = text.starts_with(word) && (text.size() == word.size() || text[word.size()] == ' ');
+      if (first) text.erase(0, word.size());
+      return first;
+    });
+  }
+  return text;
+}
+
+// Whether what stands between a name and its brackets are parameters and no values: "Tile tile(3, )" is a variable (the
+// blank was a text).
+bool are_parameters(const std::string& text) {
+  static const std::array<std::string_view, 9> types = {"int",  "float",    "double", "bool", "char",
+                                                        "long", "unsigned", "void",   "..."};
+  const std::string all = without_specifiers(text);
+  if (all.empty()) return true;
+  const std::string first = one_line(all.substr(0, all.find(',')));
+  if (first.empty() || std::isdigit(static_cast<unsigned char>(first[0])) || first[0] == '-') return false;
+  const bool two_words = first.find(' ') != std::string::npos && first.find_first_of("+/|?(") == std::string::npos;
+  return two_words || first.ends_with('&') || first.ends_with('*') || first.ends_with('>') || first.ends_with("_t") ||
+         std::ranges::find(types, first) != types.end();
+}
+
+// A function that ends with a semicolon. `around`: the type that it stands in, if any.
+std::optional<Scope> declaration_of(const std::string& whole, const Scope* around) {
+  static const std::array<std::string_view, 5> others = {"using", "typedef", "static_assert", "return", "goto"};
+  std::string head = without_attributes(whole);
+  for (std::string before; before != head;) {
+    before = head;
+    head = without_template(head);
+  }
+  if (std::ranges::find(others, head.substr(0, head.find_first_of(" ("))) != others.end()) return std::nullopt;
+  const std::size_t open = parameters_of(head);
+  if (open == std::string::npos) return std::nullopt;
+  auto scope = scope_of(whole);
+  if (!scope || scope->kind != Scope::Kind::function) return std::nullopt;
+  const std::string name = name_before(head, open);
+  const std::string type = without_specifiers(head.substr(0, head.find(name)));
+  const bool in_type = around != nullptr && around->kind == Scope::Kind::type;
+  const bool makes = in_type && (name == around->name.substr(around->name.rfind(':') + 1) || name.starts_with('~'));
+  if (name.empty() || (type.empty() && !makes && name.find("operator") == std::string::npos)) return std::nullopt;
+  if (!in_type && !are_parameters(head.substr(open + 1, closing(head, open) - open - 1))) return std::nullopt;
+  scope->name = name;
+  scope->declared = true;
+  return scope;
+}
+
 // Whether a brace behind this head initialises a member: "Tile(int n) : rows".
 bool initialises_a_member(const std::string& whole) {
   const std::string head = without_template(without_attributes(whole));
@@ -315,7 +369,7 @@ std::size_t closing_brace(const std::string& code, std::size_t open) {
 
 }  // namespace
 
-std::vector<Scope> outline_of(std::string_view source) {
+std::vector<Scope> outline_of(std::string_view source, Listed listed) {
   const std::string code = code_only(source);
   std::vector<Scope> scopes;
   // Of each open brace, the scope that it opened; -1: a block, an initializer.
@@ -323,6 +377,16 @@ std::vector<Scope> outline_of(std::string_view source) {
   std::string head;
   int line = 1, head_line = 0, brackets = 0;
   bool head_in_first_column = false;
+  const auto innermost = [&]() -> const Scope* {
+    const auto found = std::ranges::find_if(open.rbegin(), open.rend(), [](int each) { return each >= 0; });
+    return found == open.rend() ? nullptr : &scopes[static_cast<std::size_t>(*found)];
+  };
+  const auto inside_function = [&] {
+    return std::ranges::any_of(open, [&](int each) {
+      return each >= 0 && scopes[static_cast<std::size_t>(each)].kind == Scope::Kind::function;
+    });
+  };
+  const auto depth = [&] { return static_cast<int>(std::ranges::count_if(open, [](int each) { return each >= 0; })); };
   const auto close_all = [&](int at) {
     for (const int index : open) {
       if (index >= 0 && scopes[static_cast<std::size_t>(index)].kind != Scope::Kind::name_space) {
@@ -354,11 +418,8 @@ std::vector<Scope> outline_of(std::string_view source) {
     }
     if (c == '{') {
       int index = -1;
-      const bool inside_function = std::ranges::any_of(open, [&](int each) {
-        return each >= 0 && scopes[static_cast<std::size_t>(each)].kind == Scope::Kind::function;
-      });
       auto scope = brackets > 0 ? std::nullopt : scope_of(one_line(head));
-      if (scope && inside_function && scope->kind == Scope::Kind::function) {
+      if (scope && inside_function() && scope->kind == Scope::Kind::function) {
         if (head_in_first_column && scope->signature.find(' ') != std::string::npos) {
           // A definition in the first column while a function is open: a brace is missing above.
           close_all(head_line - 1);
@@ -372,7 +433,7 @@ std::vector<Scope> outline_of(std::string_view source) {
       if (scope) {
         scope->first_line = head_line > 0 ? head_line : line;
         scope->last_line = 0;
-        scope->depth = static_cast<int>(std::ranges::count_if(open, [](int each) { return each >= 0; }));
+        scope->depth = depth();
         index = static_cast<int>(scopes.size());
         scopes.push_back(*scope);
       }
@@ -382,6 +443,13 @@ std::vector<Scope> outline_of(std::string_view source) {
       continue;
     }
     if (c == '}' || (c == ';' && brackets <= 0)) {
+      const bool listed_too = listed == Listed::declarations_too && c == ';' && head_line > 0 && !inside_function();
+      if (auto scope = listed_too ? declaration_of(one_line(head), innermost()) : std::nullopt) {
+        scope->first_line = head_line;
+        scope->last_line = line;
+        scope->depth = depth();
+        scopes.push_back(std::move(*scope));
+      }
       if (c == '}' && !open.empty()) {
         if (open.back() >= 0) scopes[static_cast<std::size_t>(open.back())].last_line = line;
         open.pop_back();
@@ -414,7 +482,7 @@ const Scope* scope_at(const std::vector<Scope>& outline, int line) {
   const Scope* function = nullptr;
   const Scope* type = nullptr;
   for (const Scope& scope : outline) {
-    if (line < scope.first_line || line > scope.last_line) continue;
+    if (line < scope.first_line || line > scope.last_line || scope.declared) continue;
     if (scope.kind == Scope::Kind::function) function = &scope;
     if (scope.kind == Scope::Kind::type) type = &scope;
   }

@@ -17,11 +17,14 @@ struct Scope {
   std::string signature;  // what stands before the brace, on one line
   int first_line = 0;     // of the signature, from 1
   int last_line = 0;
-  int depth = 0;  // how many scopes are around it
+  int depth = 0;          // how many scopes are around it
+  bool declared = false;  // a function without its body
 };
 
-// In the order of their first lines.
-std::vector<Scope> outline_of(std::string_view source);
+enum class Listed { definitions, declarations_too };
+
+// In the order of their first lines. Functions within functions are not listed.
+std::vector<Scope> outline_of(std::string_view source, Listed listed = Listed::definitions);
 
 // The innermost function around a line, or else the innermost type; none at file scope.
 const Scope* scope_at(const std::vector<Scope>& outline, int line);

@@ -7,9 +7,9 @@ namespace kw::inspect {
 namespace {
 
 // "NAME FIRST-LAST", indented by depth.
-std::vector<std::string> outlined(std::string_view source) {
+std::vector<std::string> outlined(std::string_view source, Listed listed = Listed::definitions) {
   std::vector<std::string> lines;
-  for (const Scope& scope : outline_of(source)) {
+  for (const Scope& scope : outline_of(source, listed)) {
     lines.push_back(fmt::format("{}{} {}-{}", std::string(2 * static_cast<std::size_t>(scope.depth), ' '), scope.name,
                                 scope.first_line, scope.last_line));
   }
@@ -35,8 +35,12 @@ template <class A>
 template <class B>
 void Outer<A>::inner(B b) {
 }
+template <>
+inline int key_of<int>(const Key& key) {
+}
 )"),
-            (Lines{"sum 1-5", "Tile 6-9", "std::hash 10-13", "  operator() 12-12", "Outer<A>::inner 14-17"}));
+            (Lines{"sum 1-5", "Tile 6-9", "std::hash 10-13", "  operator() 12-12", "Outer<A>::inner 14-17",
+                   "key_of<int> 18-20"}));
 }
 
 TEST(Outline, ReadsOperatorsAndConstructors) {
@@ -117,6 +121,34 @@ TEST(Outline, ReadsValuesInBracesAmongParameters) {
                      "int ask(const Endpoint& endpoint,\n        Options options = {.tries = 3}) {\n"
                      "  return call({1, 2}, [] { return 3; });\n}\nint last() { return 0; }\n"),
             (Lines{"Purse 1-3", "  Purse 2-2", "ask 4-7", "last 8-8"}));
+}
+
+TEST(Outline, ListsDeclarationsWhereTheyAreWanted) {
+  constexpr std::string_view kHeader = R"(class Execution : public NonCopyable {
+ public:
+  explicit Execution(Backend* backend);
+  virtual ~Execution() = default;
+  virtual ErrorCode onResize(const std::vector<Tensor*>& inputs,
+                             const std::vector<Tensor*>& outputs) = 0;
+  bool operator==(const Execution&) const;
+  int rows_ = 3;
+  std::function<int(int)> make_;
+  int (*run_)(int n) = nullptr;
+  MNN_DISALLOW(Execution);
+};
+using Maker = int(int);
+template <class T>
+T sum(const T* x, std::size_t n);
+float dot(const float*, const float*, int);
+static Registrar registrar("Relu", make);
+static const int table = lookup(3);
+void last();
+)";
+  EXPECT_EQ(outlined(kHeader), (Lines{"Execution 1-12"}));
+  EXPECT_EQ(outlined(kHeader, Listed::declarations_too),
+            (Lines{"Execution 1-12", "  Execution 3-3", "  ~Execution 4-4", "  onResize 5-6", "  operator== 7-7",
+                   "sum 14-15", "dot 16-16", "last 19-19"}));
+  EXPECT_EQ(scope_at(outline_of(kHeader, Listed::declarations_too), 5)->name, "Execution");
 }
 
 TEST(Outline, ReadsCuda) {

@@ -49,7 +49,8 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder) {
     if (!entry->is_regular_file(error) || !is_source(entry->path())) continue;
     const auto text = read_file(entry->path(), kMostBytes);
     if (!text.ok()) continue;
-    files.push_back({.path = entry->path().lexically_relative(folder).string(), .scopes = outline_of(*text)});
+    files.push_back({.path = entry->path().lexically_relative(folder).string(),
+                     .scopes = outline_of(*text, Listed::declarations_too)});
   }
   if (error) return fail("{}: {}", folder.string(), error.message());
   return files;

@@ -140,7 +140,10 @@ Result<int> tree(const Arguments& arguments, std::ostream& out) {
     for (const inspect::TreeFile& file : files) {
       Json scopes = Json::array();
       for (const inspect::Scope& scope : file.scopes) {
-        scopes.push_back({{"name", scope.name},
+        constexpr const char* kKinds[] = {"function", "type", "namespace"};
+        scopes.push_back({{"kind", kKinds[static_cast<std::size_t>(scope.kind)]},
+                          {"declared", scope.declared},
+                          {"name", scope.name},
                           {"signature", scope.signature},
                           {"first_line", scope.first_line},
                           {"last_line", scope.last_line},
