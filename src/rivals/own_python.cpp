@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -59,8 +60,14 @@ Json ask(const std::string& module, const std::string& python, const fs::path& f
 
 std::optional<OwnPython> find_own(const std::string& module, const std::string& python) {
   const std::string named = python.empty() ? "python3" : python;
+  // Which program that is, and what it finds: another one as soon as a virtual environment is entered.
+  std::string meant = named;
+  for (const char* variable : {"PATH", "PYTHONPATH"}) {
+    const char* value = std::getenv(variable);
+    meant += '\0' + std::string(value != nullptr ? value : "");
+  }
   const fs::path file =
-      cache_folder() / "rivals" / fmt::format("own-{}-{:08x}.json", module, hash_of(named) & 0xffffffff);
+      cache_folder() / "rivals" / fmt::format("own-{}-{:08x}.json", module, hash_of(meant) & 0xffffffff);
   try {
     const auto text = read_file(file, 1 << 20);
     Json kept = text.ok() ? Json::parse(*text, nullptr, false) : Json();

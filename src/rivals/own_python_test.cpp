@@ -46,6 +46,21 @@ TEST_F(OwnPythonTest, FindsWhatIsThereAndSeesItComeAndGo) {
   EXPECT_FALSE(find_own("kwframework", ""));
 }
 
+TEST_F(OwnPythonTest, FollowsTheUserIntoAVirtualEnvironment) {
+  EXPECT_FALSE(find_own("kwframework", ""));
+  add("kwframework");
+  add("numpy");
+  const ScratchVariable nothing_else("PYTHONPATH", "");
+  EXPECT_FALSE(find_own("kwframework", ""));
+  const fs::path bin = folder_.path() / "venv" / "bin", python = bin / "python3";
+  fs::create_directories(bin);
+  ASSERT_TRUE(
+      write_file(python, "#!/bin/sh\nPYTHONPATH=" + packages_.string() + " exec /usr/bin/python3 \"$@\"\n").ok());
+  fs::permissions(python, fs::perms::owner_all);
+  const ScratchVariable path("PATH", bin.string() + ":" + std::getenv("PATH"));
+  EXPECT_TRUE(find_own("kwframework", ""));
+}
+
 TEST_F(OwnPythonTest, MakesARivalOfIt) {
   add("torch");
   add("numpy");
