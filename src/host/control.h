@@ -34,6 +34,7 @@ enum class Command : std::uint32_t {
   stand,    // make calls [first, first + count) ready to run
   run,      // run them, once `go` is given; calls that do not stand are made ready first
   poison,   // fill the scratch memory that was used with a byte
+  warm,     // read all that calls [first, first + count) need; inputs have other values then than when they run
 };
 
 // What the host is doing; a crash leaves it at what the candidate was doing.

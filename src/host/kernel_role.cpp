@@ -17,9 +17,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "host/control.h"
 #include "host/roles.h"
+#include "host/warmth.h"
 #include "targets/cpu/call_image.h"
 
 namespace kw::host {
@@ -27,9 +29,6 @@ namespace {
 
 constexpr char kLibraryFile[] = "kernel.so";
 constexpr int kCrashed = 101;
-constexpr std::uint64_t kLineBytes = 64;
-// More than this no cache keeps.
-constexpr std::uint64_t kMostTouchedBytes = std::uint64_t{16} << 20;
 
 Control* control = nullptr;
 
@@ -135,6 +134,9 @@ class Host {
         case Command::stand:
           stand(control->first, control->count);
           break;
+        case Command::warm:
+          warm(control->first, control->count);
+          break;
         case Command::run:
           run();
           break;
@@ -188,6 +190,7 @@ class Host {
     std::memcpy(image_, control->image, image_bytes_);
     std::memcpy(addresses_, control->addresses, sizeof addresses_);
     tensor_count_ = control->tensor_count;
+    for (std::uint32_t i = 0; i < control->call_count * tensor_count_; ++i) sizes_[i] = mapped_behind(addresses_[i]);
     wants_shapes_ = control->shapes_wanted != 0;
     standing_count_ = 0;
     call_count_ = control->call_count;
@@ -224,7 +227,7 @@ class Host {
     if (first != standing_first_ || count != standing_count_) stand(first, count);
     standing_count_ = 0;
     int statuses[kMostCalls];
-    touch();
+    translate(first, count);
     reset_registers();
     control->stage = Stage::run;
     control->ready.store(sequence, std::memory_order_release);
@@ -248,22 +251,37 @@ class Host {
     control->scratch_used = most_used_;
   }
 
-  // The judge has just written the tensors, but as another process: here they are farther away, and their addresses are
-  // not translated yet; and what the kernel prepared has been pushed out meanwhile. A framework's call, right after
-  // another one on memory of its own, meets nothing of that. So all of it is read once: calls then take as long as in a
-  // loop of their own.
-  void touch() const {
-    std::uint64_t all_bytes = prepared_bytes_;
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) all_bytes += mapped_[i].size_bytes;
-    if (all_bytes > kMostTouchedBytes) return;
-    touch(kept_, prepared_bytes_);
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      touch(reinterpret_cast<const void*>(mapped_[i].address), mapped_[i].size_bytes);
+  // While others had their turns, what this process needs has gone out of the caches. The inputs have other values yet.
+  void warm(std::uint32_t first, std::uint32_t count) const {
+    check(first + count <= call_count_);
+    if (bytes_of(first, count) + prepared_bytes_ > kMostWarmBytes) return;
+    const Block prepared[] = {{kept_, prepared_bytes_}};
+    for (int pass = 0; pass < kWarmPasses; ++pass) {
+      read_tensors(first, count, kLineBytes);
+      read_side_by_side(prepared, kLineBytes);
     }
   }
-  static void touch(const void* memory, std::uint64_t size_bytes) {
-    const auto* bytes = static_cast<const volatile char*>(memory);
-    for (std::uint64_t at = 0; at < size_bytes; at += kLineBytes) static_cast<void>(bytes[at]);
+
+  // And out of the core's table of addresses: the judge has written the tensors through its own. This is done with the
+  // inputs there, and whoever worked on them in this time instead would meet the addresses that it left out later.
+  void translate(std::uint32_t first, std::uint32_t count) const {
+    if (bytes_of(first, count) <= kMostWarmBytes) read_tensors(first, count, kPageBytes);
+  }
+
+  std::uint64_t bytes_of(std::uint32_t first, std::uint32_t count) const {
+    const std::uint64_t* begin = sizes_ + first * tensor_count_;
+    return std::accumulate(begin, begin + count * tensor_count_, std::uint64_t{0});
+  }
+
+  void read_tensors(std::uint32_t first, std::uint32_t count, std::uint64_t step) const {
+    Block tensors[kMostTensors];
+    for (std::uint32_t call = first; call < first + count; ++call) {
+      for (std::uint32_t i = 0; i < tensor_count_; ++i) {
+        const std::uint32_t at = call * tensor_count_ + i;
+        tensors[i] = {reinterpret_cast<const void*>(addresses_[at]), sizes_[at]};
+      }
+      read_side_by_side({tensors, tensor_count_}, step);
+    }
   }
 
   // The call as the judge described it, whatever the candidate did to an earlier copy.
@@ -293,6 +311,15 @@ class Host {
     reset_registers();
   }
 
+  // How much of a region lies behind an address.
+  std::uint64_t mapped_behind(std::uint64_t address) const {
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      const std::uint64_t begin = mapped_[i].address, end = begin + mapped_[i].size_bytes;
+      if (address >= begin && address < end) return end - address;
+    }
+    return 0;
+  }
+
   unsigned char* memory(std::uint64_t size) const {
     void* block = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     check(block != MAP_FAILED);
@@ -315,6 +342,7 @@ class Host {
   alignas(64) std::byte image_[kMostImageBytes] = {};
   std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kMostImageBytes));
   std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
+  std::uint64_t sizes_[kMostCalls * kMostTensors] = {};
 };
 
 int run(sandbox::Job& job) {

@@ -192,6 +192,13 @@ Outcome Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point 
   return answer(deadline);
 }
 
+Outcome Cell::warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  control_->first = first;
+  control_->count = count;
+  command(host::Command::warm);
+  return answer(deadline);
+}
+
 void Cell::start(std::uint32_t first, std::uint32_t count, bool spins) {
   control_->first = first;
   control_->count = count;

@@ -46,6 +46,8 @@ class Cell {
   // Maps the layout and lets the kernel prepare from the constants that lie in the arena.
   Outcome arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline);
   Outcome poison_scratch(std::uint8_t value, Clock::time_point deadline);
+  // Reads all that the calls [first, first + count) need: into caches and tables of addresses.
+  Outcome warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
   // Calls [first, first + count), untimed.
   Outcome run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
 
