@@ -112,10 +112,13 @@ Result<Guests> Guests::chosen(const std::string& said) {
       continue;
     }
     KW_TRY(Framework framework, Framework::open(std::move(rival)));
-    framework.start();
     guests.frameworks_.push_back(std::make_unique<Framework>(std::move(framework)));
   }
   return guests;
+}
+
+void Guests::start() const {
+  for (const auto& framework : frameworks_) framework->start();
 }
 
 Result<std::vector<judge::Guest*>> Guests::of(const Task& task, int threads) const {

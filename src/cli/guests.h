@@ -30,6 +30,8 @@ class Guests {
   // Those for a task: all, or with "best" the one that was the fastest of those that run it right, in a timing that is
   // kept; whoever was not timed on this task yet is timed now. The judge measures it again, side by side.
   Result<std::vector<judge::Guest*>> of(const Task& task, int threads) const;
+  // Starts their processes, for whoever will need them soon and has other things to do meanwhile.
+  void start() const;
 
  private:
   std::vector<std::unique_ptr<rivals::Framework>> frameworks_;

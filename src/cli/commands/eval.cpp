@@ -83,6 +83,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   std::optional<Verdict> verdict;
   if (!arguments.has("--fresh")) verdict = judge::kept_verdict(key);
   if (!verdict) {
+    if (one.timed) guests.start();
     const auto begin = std::chrono::steady_clock::now();
     std::string tier;
     for (int tries = 1; !verdict; ++tries) {
