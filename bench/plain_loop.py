@@ -1,8 +1,9 @@
-"""A framework alone: a plain loop over one call in memory of its own, as its users write it to see how fast it is.
+"""A framework alone: a plain loop over calls in memory of its own, as its users write it to see how fast it is.
 
 plain_loop.py RIVAL.py FOLDER_OF_THE_WORKER ABOUT.json
 
-ABOUT says model, folder, setting, and of each input and output its name, dtype and shape; an input also the file with its bytes.
+ABOUT says model, folder, setting, and of each input and output its name, dtype and shape; an input also the files with its bytes, one a
+call: several where they are small, since branches are foretold that always see the same values.
 Then a line with a number on stdin is that many calls, and their median in nanoseconds is the answer on stdout.
 """
 
@@ -29,9 +30,9 @@ def aligned(shape, dtype):
     return room[begin : begin + size].view(dtype).reshape(shape)
 
 
-def read(one):
+def read(one, call):
     array = aligned(one["shape"], worker.TYPES[one["dtype"]])
-    array[...] = np.fromfile(one["file"], array.dtype).reshape(one["shape"])
+    array[...] = np.fromfile(one["files"][call], array.dtype).reshape(one["shape"])
     return array
 
 
@@ -47,13 +48,19 @@ def main():
     rival = module.TheRival()
     names = [[one["name"] for one in about[which]] for which in ("inputs", "outputs")]
     rival.load(about["model"], about["folder"], about["setting"], 1, *names)
-    outputs = [aligned(one["shape"], worker.TYPES[one["dtype"]]) for one in about["outputs"]]
-    call = rival.bind([read(one) for one in about["inputs"]], outputs)
+    calls = [
+        rival.bind(
+            [read(one, call) for one in about["inputs"]],
+            [aligned(one["shape"], worker.TYPES[one["dtype"]]) for one in about["outputs"]],
+        )
+        for call in range(about["calls"])
+    ]
     gc.disable()
     clock, run = time.perf_counter_ns, rival.run
     for line in sys.stdin:
         times = []
-        for _ in range(int(line)):
+        for i in range(int(line)):
+            call = calls[i % len(calls)]
             rival.feed(call)
             begin = clock()
             run(call)

@@ -122,6 +122,9 @@ class PlainLoop final : public judge::Guest {
  private:
   // What a turn of the loop takes, roughly.
   static constexpr double kTurnNs = 10e6;
+  // Of inputs that its calls have together, and how many calls at most.
+  static constexpr std::int64_t kLoopBytes = 64 << 10;
+  static constexpr std::int64_t kMostCalls = 16;
 
   explicit PlainLoop(Framework framework) : framework_(std::move(framework)) {}
 
@@ -163,17 +166,29 @@ class PlainLoop final : public judge::Guest {
                   {"setting", framework_.trial().setting},
                   {"inputs", Json::array()},
                   {"outputs", Json::array()}};
-    const std::vector<Tensor> drawn = ops::draw_inputs(instance.graph, ops::Manner::typical, 5);
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
+    std::int64_t input_bytes = 1;
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      if (!instance.constant[i]) input_bytes += instance.inputs[i].bytes();
+    }
+    const std::int64_t calls = std::clamp<std::int64_t>(kLoopBytes / input_bytes, 1, kMostCalls);
+    std::vector<std::vector<Tensor>> drawn;
+    for (std::int64_t call = 0; call < calls; ++call) {
+      drawn.push_back(ops::draw_inputs(instance.graph, ops::Manner::typical, 5 + static_cast<std::uint64_t>(call)));
+    }
+    about["calls"] = calls;
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
       if (instance.constant[i]) continue;
-      const std::string file = (folder_ / fmt::format("{}.bin", i)).string();
-      const auto bytes = drawn[i].bytes();
-      [[maybe_unused]] const Status written =
-          write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      Json files = Json::array();
+      for (std::size_t call = 0; call < drawn.size(); ++call) {
+        files.push_back((folder_ / fmt::format("{}-{}.bin", i, call)).string());
+        const auto bytes = drawn[call][i].bytes();
+        [[maybe_unused]] const Status written =
+            write_file(files.back().get<std::string>(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      }
       about["inputs"].push_back({{"name", instance.graph.inputs[i].name},
-                                 {"dtype", std::string(name_of(drawn[i].dtype()))},
-                                 {"shape", drawn[i].shape().lengths()},
-                                 {"file", file}});
+                                 {"dtype", std::string(name_of(drawn[0][i].dtype()))},
+                                 {"shape", drawn[0][i].shape().lengths()},
+                                 {"files", files}});
     }
     for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
       const auto slot = static_cast<std::size_t>(instance.graph.outputs[i]);

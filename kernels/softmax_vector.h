@@ -22,6 +22,7 @@ inline void softmax_row(const float* x, int64_t count, float* y) {
     return e;
   };
   int64_t i = 0;
+  KW_KEEP_LOOP  // with more at once, the constants would not stay in registers
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
     sums[0] += exponential(i, load(x + i));
     sums[1] += exponential(i + kLanes, load(x + i + kLanes));
@@ -53,6 +54,7 @@ inline void softmax_columns(const float* x, int64_t length, int64_t pitch, int64
   for (int64_t k = 0; k < length; ++k) {
     for (int v = 0; v < kVectors; ++v) largest[v] = max(get(x + k * pitch + v * kLanes), largest[v]);
   }
+  KW_KEEP_LOOP
   for (int64_t k = 0; k < length; ++k) {
     for (int v = 0; v < kVectors; ++v) {
       const Floats e = exp_of_negative(get(x + k * pitch + v * kLanes) - largest[v]);

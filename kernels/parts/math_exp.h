@@ -7,14 +7,15 @@
 
 namespace simd {
 
-// The whole number nearest to x, |x| < 2^22: as a number, and in the low bits of `bits`, where a shift makes it an
-// exponent.
+// The whole number nearest to x * times, |x * times| < 2^22: as a number, and plus kPlus in the low bits of `bits`, where
+// a shift makes it an exponent.
 struct NearestWhole {
   Floats number;
   Ints bits;
 };
+template <int kPlus = 0>
 inline NearestWhole nearest_whole(Floats x, float times) {
-  constexpr float kShift = 0x1.8p23f;  // float's last bit is 1 here
+  constexpr float kShift = 0x1.8p23f + kPlus;  // float's last bit is 1 here
   const Floats shifted = fma(x, times, kShift);
   return {shifted - kShift, bits_of(shifted)};
 }
@@ -26,20 +27,26 @@ inline Floats times_power_of_two(Floats x, Ints n) {
   return x * power_of_two(half) * power_of_two(n - half);
 }
 
-// x = n * log(2) + r with |r| < 0.35, and exp(r) - 1.
-struct ExpParts {
-  Ints n;
-  Floats r;
-  Floats less_one;
-};
-inline ExpParts exp_parts(Floats x) {
-  const NearestWhole n = nearest_whole(x, 0x1.715476p+0f);
-  const Floats r = fma(n.number, 0x1.05c61p-29f, fma(n.number, -0x1.62e43p-1f, x));
+inline constexpr float kLog2OfE = 0x1.715476p+0f;
+
+// exp(x - n * log(2)) - 1, where the difference is below 0.35.
+inline Floats exp_less_one(Floats x, Floats n) {
+  const Floats r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x));
   Floats rest = fma(r, 0x1.6ac754p-10f, 0x1.123dep-7f);
   rest = fma(rest, r, 0x1.555858p-5f);
   rest = fma(rest, r, 0x1.55548cp-3f);
   rest = fma(rest, r, 0x1.fffffcp-2f);
-  return {n.bits - 0x4b400000, r, fma(rest, r * r, r)};
+  return fma(rest, r * r, r);
+}
+
+// exp(x) = 2^n * (1 + less_one).
+struct ExpParts {
+  Ints n;
+  Floats less_one;
+};
+inline ExpParts exp_parts(Floats x) {
+  const NearestWhole n = nearest_whole(x, kLog2OfE);
+  return {n.bits - 0x4b400000, exp_less_one(x, n.number)};
 }
 
 inline Floats exp(Floats x) {
@@ -49,12 +56,14 @@ inline Floats exp(Floats x) {
   return times_power_of_two(parts.less_one + 1, parts.n);
 }
 
-// exp(x) of x <= 0 or NaN, where what is below the normal numbers may be zero.
+// exp(x) of x <= 0 or NaN, where what is below the normal numbers may be zero: 2^-127 has no exponent of its own, and
+// comes out as zero by itself.
 inline Floats exp_of_negative(Floats x) {
-  constexpr float kLeast = -87.33f;
-  const ExpParts parts = exp_parts(x < kLeast ? splat(kLeast) : x);
-  const Floats power = power_of_two(parts.n);
-  return x < kLeast ? splat(0.0f) : fma(power, parts.less_one, power);
+  constexpr float kLeast = -88;
+  x = x < kLeast ? splat(kLeast) : x;
+  const NearestWhole n = nearest_whole<127>(x, kLog2OfE);
+  const Floats power = floats_of(n.bits << 23);
+  return fma(power, exp_less_one(x, n.number), power);
 }
 
 // exp(x) - 1, precise around 0 too.

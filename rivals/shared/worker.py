@@ -128,14 +128,16 @@ class Side:
         first, warm = command["first"], self.calls[command["warm"]]
         begun = time.perf_counter_ns()
         while True:
-            self.time(warm)
+            last = self.time(warm)
             if time.perf_counter_ns() - begun > WARM_UP_NS:
                 break
+        calls = self.calls[first : first + command["count"]]
+        # One after the other, so that no branch is foretold by what the last call saw.
+        for _ in range(WARM_UP_CALLS if last < WARM_UP_BELOW_NS else 0):
+            for call in calls:
+                self.time(call)
         times, shapes = [], []
-        for call in self.calls[first : first + command["count"]]:
-            if not times or times[-1] < WARM_UP_BELOW_NS:
-                for _ in range(WARM_UP_CALLS):
-                    self.time(call)
+        for call in calls:
             times.append(self.time(call))
             shapes.append(self.rival.fetch(call))
         return {"times_ns": times, "shapes": shapes}

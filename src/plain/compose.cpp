@@ -129,6 +129,11 @@ class Writer {
     }
     if (prepares()) line("const auto kept = call.prepared<const void*>();");
     for (std::size_t i = 0; i < graph_.nodes.size();) {
+      if (changes_nothing(graph_.nodes[i])) {
+        const ops::GraphNode& idle = graph_.nodes[i++];
+        inputs_[static_cast<std::size_t>(idle.outputs[0])] = inputs_[static_cast<std::size_t>(idle.inputs[0])];
+        continue;
+      }
       const std::size_t end = end_of_group(graph_, pieces_, i);
       if (end - i > 1) {
         blocks(i, end);
@@ -163,6 +168,15 @@ class Writer {
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += indent_ + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  // A cast to the type that its input has: whoever reads the result reads the input.
+  bool changes_nothing(const ops::GraphNode& node) const {
+    if (node.call.op->name != "Cast" || std::ranges::find(graph_.outputs, node.outputs[0]) != graph_.outputs.end()) {
+      return false;
+    }
+    const auto dtype = [&](int slot) { return graph_.types[static_cast<std::size_t>(slot)].dtype; };
+    return dtype(node.inputs[0]) == dtype(node.outputs[0]);
   }
 
   // A group of nodes: block by block where all tensors go in step, else one node after the other.
