@@ -45,8 +45,11 @@ std::string name_of_candidate(const std::string& source_hash, const std::string&
 constexpr std::int64_t kSearching = 1;
 constexpr std::int64_t kTried = 2;
 
-// Judging the best of a task takes about so long, until it is known better.
-constexpr double kJudging_s = 2.5;
+// Judging the best of a task takes about so long, and as much again for so many bytes that the task moves. It is
+// believed as if so many tasks had shown it, until others have.
+constexpr double kJudging_s = 1.5;
+constexpr double kJudgingBytes = 8e6;
+constexpr double kJudgingBelief = 20;
 // A task whose time is spent already still gets a glance at a candidate or two.
 constexpr double kLeastSearch_s = 0.2;
 
@@ -128,22 +131,34 @@ class SearchWorker {
     progress_.plan({.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = before});
     std::int64_t left = std::ssize(tasks_) - before;
     const auto begin = Clock::now();
-    double judging_s = kJudging_s;  // the mean of a task, as far as is known
-    int judged = 0;
+    double sizes_left = 0;
+    for (const Task& task : tasks_) {
+      if (!done_.contains(store::hash_of(snapshot(task)))) sizes_left += judging_size(task);
+    }
+    double judged_s = kJudging_s * kJudgingBelief, judged_sizes = kJudgingBelief;
     for (const Task& task : tasks_) {
       if (done_.contains(store::hash_of(snapshot(task)))) continue;
       search::Budget budget = budget_;
       if (within_s_ > 0) {
-        const double share_s = (within_s_ - seconds_since(begin)) / static_cast<double>(left) - judging_s;
+        const double judging_s = judged_s / judged_sizes * sizes_left;
+        const double share_s = (within_s_ - seconds_since(begin) - judging_s) / static_cast<double>(left);
         budget.seconds = std::max(kLeastSearch_s, budget.seconds > 0 ? std::min(budget.seconds, share_s) : share_s);
       }
-      KW_TRY(const double one_s, search_one(judge, task, budget));
+      const auto task_begin = Clock::now();
+      KW_CHECK(search_one(judge, task, budget));
       progress_.advance();
-      judging_s = (judging_s * judged + one_s) / (judged + 1);
-      ++judged;
+      // What a search took beyond its share counts as judging: of large tasks a single glance does.
+      judged_s += std::max(seconds_since(task_begin) - budget.seconds, 0.0);
+      judged_sizes += judging_size(task);
+      sizes_left -= judging_size(task);
       --left;
     }
     return {};
+  }
+
+  static double judging_size(const Task& task) {
+    const auto graph = ops::resolve(task);
+    return graph.ok() ? 1 + ops::cost_of(*graph).bytes / kJudgingBytes : 1;
   }
 
   Result<std::vector<search::Kernel>> kernels_of(const ops::Graph& graph) const {
@@ -161,8 +176,7 @@ class SearchWorker {
     return kernels;
   }
 
-  // How many seconds of it went into judging the best.
-  Result<double> search_one(judge::Judge& judge, const Task& task, const search::Budget& budget) {
+  Status search_one(judge::Judge& judge, const Task& task, const search::Budget& budget) {
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     KW_TRY(std::vector<search::Kernel> kernels, kernels_of(graph));
     KW_TRY(const search::Space space, search::Space::of(std::move(kernels), compilers_));
@@ -191,7 +205,6 @@ class SearchWorker {
     };
     KW_TRY(const search::Found found, search::search(judge, plan));
 
-    const auto chosen = Clock::now();
     progress_.start(kSearching, task.name, "", "judging the best");
     judge::Case rules = rules_;
     KW_TRY(rules.guests, guests_.of(task, rules.threads));
@@ -214,7 +227,7 @@ class SearchWorker {
             .verdict = winner.verdict,
             .tried = found.tried,
             .exhausted = found.exhausted});
-    return seconds_since(chosen);
+    return {};
   }
 
   Status record(const Task& task, const search::Space& space, const search::Point& point, const judge::Case& asked,

@@ -18,6 +18,7 @@ constexpr double kGlance_s = 0.04;
 // Between two that the search could not tell apart.
 constexpr double kRunOff_s = 0.15;
 constexpr double kCannotTell = 1.06;
+constexpr double kDoubtful = 1.5;
 constexpr std::size_t kRunOffs = 2;
 // Judged in full before a search gives up on its own candidates.
 constexpr std::size_t kMostFinalists = 6;
@@ -199,11 +200,16 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
     finalists.resize(kMostFinalists);
   }
 
-  // A run-off of the first ones, as long as the search could not tell them apart.
-  if (found.ranking.size() > 1 && *found.ranking[1].time < kCannotTell * *found.ranking[0].time) {
+  // A run-off of the first ones, as long as the search could not tell them apart, and where the first was so far ahead
+  // that something must have disturbed the race.
+  const auto wants_run_off = [&](std::size_t i) {
+    const double behind = *found.ranking[i].time / *found.ranking[0].time;
+    return behind < kCannotTell || (i == 1 && behind > kDoubtful);
+  };
+  if (found.ranking.size() > 1 && wants_run_off(1)) {
     KW_TRY(const judge::Glance glance, judge::make_glance(task));
     for (std::size_t i = 1; i <= kRunOffs && i < found.ranking.size(); ++i) {
-      if (*found.ranking[i].time > kCannotTell * *found.ranking[0].time) break;
+      if (!wants_run_off(i)) break;
       judge::Case first = case_of(task, space, finalists[0]);
       first.glance = &glance;
       first.plain = false;
