@@ -2,18 +2,15 @@
 
 #include <sys/resource.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
-#include "host/warmth.h"
 #include "judge/cores.h"
 #include "judge/secret.h"
+#include "judge/temperature.h"
 #include "ops/draw.h"
 #include "targets/cpu/facts.h"
 
@@ -91,18 +88,6 @@ long times_interrupted() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_nivcsw;
-}
-
-void flush(const std::byte* begin, std::uint64_t size_bytes) {
-#if defined(__x86_64__)
-  for (std::uint64_t i = 0; i < size_bytes; i += 64) _mm_clflush(begin + i);
-  _mm_mfence();
-#elif defined(__aarch64__)
-  for (std::uint64_t i = 0; i < size_bytes; i += 64) asm volatile("dc civac, %0" : : "r"(begin + i) : "memory");
-  asm volatile("dsb sy");
-#else
-  (void)begin, (void)size_bytes;
-#endif
 }
 
 class Race {
@@ -377,33 +362,6 @@ class Race {
     }
   }
 
-  // What was just written, into this core's caches in the order in which a call needs it.
-  void warm(const Runner& runner) const {
-    if (layout_.input_bytes + layout_.output_bytes > host::kMostWarmBytes) return;
-    std::vector<std::vector<host::Block>> calls;
-    for (int call = 0; call < group_; ++call) {
-      const Layout::Call& buffers = layout_.calls[static_cast<std::size_t>(call)];
-      std::vector<host::Block>& blocks = calls.emplace_back();
-      for (const Buffer& one : buffers.inputs) blocks.push_back({inputs_.at(one.offset), one.size_bytes});
-      for (const Buffer& one : buffers.outputs) {
-        blocks.push_back({runner.cell.outputs().at(one.offset), one.size_bytes});
-      }
-    }
-    for (int pass = 0; pass < host::kWarmPasses; ++pass) {
-      for (const std::vector<host::Block>& blocks : calls) host::read_side_by_side(blocks, host::kLineBytes);
-    }
-  }
-
-  // The task's tensors out of all caches, and everything else out of the core's own.
-  void chill(const Runner& runner) {
-    for (const Layout::Call& call : layout_.calls) {
-      for (const Buffer& buffer : call.inputs) flush(inputs_.at(buffer.offset), buffer.size_bytes);
-      for (const Buffer& buffer : call.outputs) flush(runner.cell.outputs().at(buffer.offset), buffer.size_bytes);
-    }
-    if (ballast_.empty()) ballast_.resize(std::size_t{8} << 20);
-    for (std::size_t i = 0; i < ballast_.size(); i += 64) ++ballast_[i];
-  }
-
   Status run_round() {
     if (rules_.glance == nullptr || drawn_.empty()) drawn_ = draw_group();
     const std::vector<std::vector<Tensor>>& fresh = drawn_;
@@ -426,8 +384,11 @@ class Race {
       move_to(turn_->kernel_core());
       feed(fresh);
       poison(runner, poison_value);
-      if (rules_.cold) chill(runner);
-      if (!rules_.cold) warm(runner);
+      if (rules_.cold) {
+        push_out(layout_, inputs_, runner.cell.outputs());
+      } else {
+        bring_near(layout_, group_, inputs_, runner.cell.outputs());
+      }
       const std::optional<double> lap = timed_run(index);
       if (stopped()) return {};
       // The next one's warm-up must not find what it will be timed on.
@@ -700,7 +661,6 @@ class Race {
   double last_excess_ns_ = 0;
   bool last_clean_ = true;
   double reference_s_ = 0;
-  std::vector<unsigned char> ballast_;
   const TimingTurn* turn_ = nullptr;
   RaceResult result_;
 };

@@ -27,6 +27,13 @@ inline constexpr Published kPublished[] = {
      .csr = 0.937,
      .fcr = 0.753,
      .fast = {std::nullopt, 0.468, 0.274, std::nullopt}},
+    {.who = "Claude Sonnet 4.5, once",
+     .source = "arXiv 2603.11935",
+     .setting = "as above, one answer a task and no agents",
+     .rival = "mnn",
+     .csr = 0.463,
+     .fcr = 0.342,
+     .fast = {std::nullopt, std::nullopt, 0.047, std::nullopt}},
 };
 
 }  // namespace kw::report

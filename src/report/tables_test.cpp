@@ -41,8 +41,10 @@ TEST(Tables, PutOurFiguresBesideThePublishedOnes) {
       "  run                        suite  author  tasks   CSR   FCR  FCR on own shapes  roof  candidates  judging\n"
       "  r1                         mine               3  66.7  66.7               66.7     -           2    1.0 s\n"
       "  MoKA on MobileKernelBench                   190  93.7     -               75.3     -           -        -\n"
+      "  Claude Sonnet 4.5, once                     190  46.3     -               34.2     -           -        -\n"
       "  MoKA on MobileKernelBench: arXiv 2603.11935; another setting: a phone's CPU, kernels inside MNN against MNN's "
-      "own operators, right on the tasks' own shapes\n");
+      "own operators, right on the tasks' own shapes\n"
+      "  Claude Sonnet 4.5, once: arXiv 2603.11935; another setting: as above, one answer a task and no agents\n");
   EXPECT_EQ(as_text(speed_table({&run, 1})),
             "Fast: shares of the tasks that count against a rival, in percent\n"
             "  run                        against       tasks  left out  fast0.5  fast1  fast1.5  fast2  sure fast1  "
@@ -54,6 +56,8 @@ TEST(Tables, PutOurFiguresBesideThePublishedOnes) {
             "  r1                         best              3         0     66.7   33.3     33.3    0.0        33.3    "
             "       0.0     1.20    1.25\n"
             "  MoKA on MobileKernelBench  mnn             190         -        -   46.8     27.4      -           -    "
+            "         -        -       -\n"
+            "  Claude Sonnet 4.5, once    mnn             190         -        -      -      4.7      -           -    "
             "         -        -       -\n"
             "  left out: tasks that the rival itself cannot run right; a task that failed counts as slow\n"
             "  best: the fastest right rival of each task; frameworks less the cost of calling them\n");
