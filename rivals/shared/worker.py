@@ -48,7 +48,7 @@ class NotSupported(Exception):
 
 
 class Rival:
-    """What a framework has to do. Everything but `run` is outside of the time."""
+    """What a framework has to do. Everything but `run` is outside of the time. A worker makes two of it, with a model each."""
 
     # The names of the ways in which it can run a task, the first is the usual one. All are honest: no setting trades
     # accuracy for speed beyond what the framework itself does by default.
