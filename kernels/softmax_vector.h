@@ -22,7 +22,8 @@ inline void softmax_row(const float* x, int64_t count, float* y) {
     return e;
   };
   int64_t i = 0;
-  KW_KEEP_LOOP  // with more at once, the constants would not stay in registers
+  // With more at once, the constants would not stay in registers.
+  KW_KEEP_LOOP
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
     sums[0] += exponential(i, load(x + i));
     sums[1] += exponential(i + kLanes, load(x + i + kLanes));

@@ -7,8 +7,8 @@
 
 namespace simd {
 
-// The whole number nearest to x * times, |x * times| < 2^22: as a number, and plus kPlus in the low bits of `bits`, where
-// a shift makes it an exponent.
+// The whole number nearest to x * times, |x * times| < 2^22: as a number, and plus kPlus in the low bits of `bits`,
+// where a shift makes it an exponent.
 struct NearestWhole {
   Floats number;
   Ints bits;
