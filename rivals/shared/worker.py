@@ -133,11 +133,14 @@ class Side:
                 break
         calls = self.calls[first : first + command["count"]]
         # One after the other, so that no branch is foretold by what the last call saw.
-        for _ in range(WARM_UP_CALLS if last < WARM_UP_BELOW_NS else 0):
+        short = last < WARM_UP_BELOW_NS
+        for _ in range(WARM_UP_CALLS if short else 0):
             for call in calls:
                 self.time(call)
         times, shapes = [], []
-        for call in calls:
+        for i, call in enumerate(calls):
+            if short:  # on other values: `fetch` has come between
+                self.time(calls[i - 1])
             times.append(self.time(call))
             shapes.append(self.rival.fetch(call))
         return {"times_ns": times, "shapes": shapes}
