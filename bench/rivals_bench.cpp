@@ -1,10 +1,12 @@
 // Prints the rivals' figures.
 //
-//   kw_rivals_bench loop [RIVAL]... [TASK]...  each through the judge and in a plain loop of its own, on twenty tasks
-//   of
-//                                              all sizes or on these, the two in alternation on one core
-//   kw_rivals_bench same [RIVAL]...            each against itself, 500 pairs
-//   kw_rivals_bench cost [RIVAL]...            what adding it to a judging costs beyond its timed calls
+//   kw_rivals_bench loop [RIVAL]... [TASK]...
+//       each through the judge and in a plain loop of its own, on twenty tasks of all sizes or on these, the two in
+//       alternation on one core
+//   kw_rivals_bench same [RIVAL]...
+//       each against itself, 500 pairs
+//   kw_rivals_bench cost [RIVAL]...
+//       what adding it to a judging costs beyond its timed calls
 //
 // Of the rivals that are installed. On a machine with nothing else to do.
 #include <fcntl.h>

@@ -15,7 +15,7 @@ struct HyperbolicParts {
 inline HyperbolicParts hyperbolic_parts(Floats x) {
   const Floats magnitude = abs(x);
   const Floats cut = magnitude > 89.5f ? splat(89.5f) : magnitude;
-  const NearestWhole whole = nearest_whole(cut, 0x1.715476p+0f);
+  const NearestWhole whole = nearest_whole(cut, kLog2OfE);
   const Floats r = fma(whole.number, 0x1.05c61p-29f, fma(whole.number, -0x1.62e43p-1f, cut));
   const Floats square = r * r;
   Floats odd = fma(fma(square, 0x1.a2e344p-13f, 0x1.110fbep-7f), square, 0x1.555556p-3f);

@@ -144,13 +144,14 @@ class SearchWorker {
         const double share_s = (within_s_ - seconds_since(begin) - judging_s) / static_cast<double>(left);
         budget.seconds = std::max(kLeastSearch_s, budget.seconds > 0 ? std::min(budget.seconds, share_s) : share_s);
       }
+      const double size = judging_size(task);
       const auto task_begin = Clock::now();
       KW_CHECK(search_one(judge, task, budget));
       progress_.advance();
       // What a search took beyond its share counts as judging: of large tasks a single glance does.
       judged_s += std::max(seconds_since(task_begin) - budget.seconds, 0.0);
-      judged_sizes += judging_size(task);
-      sizes_left -= judging_size(task);
+      judged_sizes += size;
+      sizes_left -= size;
       --left;
     }
     return {};

@@ -238,13 +238,19 @@ std::string without_template(const std::string& head) {
   return head;
 }
 
-std::optional<Scope> scope_of(const std::string& whole) {
-  Scope scope{.signature = whole};
+// What is declared, without attributes and templates.
+std::string declared_part(const std::string& whole) {
   std::string head = without_attributes(whole);
   for (std::string before; before != head;) {  // a template of a template has two of them
     before = head;
     head = without_template(head);
   }
+  return head;
+}
+
+std::optional<Scope> scope_of(const std::string& whole) {
+  Scope scope{.signature = whole};
+  const std::string head = declared_part(whole);
   static const std::array<std::string_view, 8> blocks = {"if", "for", "while", "switch", "catch", "do", "else", "try"};
   const std::size_t open = parameters_of(head);
   const std::string first = head.substr(0, head.find_first_of(" (:<{"));
@@ -323,11 +329,7 @@ bool are_parameters(const std::string& text) {
 // A function that ends with a semicolon. `around`: the type that it stands in, if any.
 std::optional<Scope> declaration_of(const std::string& whole, const Scope* around) {
   static const std::array<std::string_view, 5> others = {"using", "typedef", "static_assert", "return", "goto"};
-  std::string head = without_attributes(whole);
-  for (std::string before; before != head;) {
-    before = head;
-    head = without_template(head);
-  }
+  const std::string head = declared_part(whole);
   if (std::ranges::find(others, head.substr(0, head.find_first_of(" ("))) != others.end()) return std::nullopt;
   const std::size_t open = parameters_of(head);
   if (open == std::string::npos) return std::nullopt;
@@ -346,7 +348,7 @@ std::optional<Scope> declaration_of(const std::string& whole, const Scope* aroun
 
 // Whether a brace behind this head initialises a member: "Tile(int n) : rows".
 bool initialises_a_member(const std::string& whole) {
-  const std::string head = without_template(without_attributes(whole));
+  const std::string head = declared_part(whole);
   const std::size_t open = parameters_of(head);
   if (open == std::string::npos || head.empty() || !(word_char(head.back()) || head.back() == '>')) return false;
   for (std::size_t at = head.find(':', closing(head, open)); at != std::string::npos; at = head.find(':', at + 2)) {

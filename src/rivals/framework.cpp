@@ -120,6 +120,7 @@ void Framework::start() {
   // What goes wrong here is said when the worker is needed.
   if (auto worker = Worker::start(rival_); worker.ok()) worker_ = std::move(*worker);
   awake_ = false;
+  entered_.clear();
 }
 
 Status Framework::wake() {
@@ -351,7 +352,7 @@ Outcome Framework::enter(const judge::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
   model_file_ = model->folder / "task.onnx";
-  if (worker_.alive() && awake_ && entered_ == model->text && threads_ == threads) return std::nullopt;
+  if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
   trial_ = try_all(*model, instance, threads);
   if (!trial_.right()) {
     return Trouble{.kind = trial_.lasts ? Trouble::Kind::refused : Trouble::Kind::slow,
