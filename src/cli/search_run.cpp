@@ -159,7 +159,7 @@ class SearchWorker {
 
   static double judging_size(const Task& task) {
     const auto graph = ops::resolve(task);
-    return graph.ok() ? 1 + ops::cost_of(*graph).bytes / kJudgingBytes : 1;
+    return graph.ok() ? 1 + ops::cost_of(*graph).bytes() / kJudgingBytes : 1;
   }
 
   Result<std::vector<search::Kernel>> kernels_of(const ops::Graph& graph) const {

@@ -14,11 +14,11 @@ std::string time_text(double time_ns) {
 }  // namespace
 
 Bound bound_of(const ops::Graph& graph, const targets::Roofs& roofs) {
-  const ops::Cost cost = ops::cost_of(graph);
-  Bound bound{.flops = cost.flops, .bytes = cost.bytes};
-  bound.intensity = cost.bytes > 0 ? cost.flops / cost.bytes : 0;
-  bound.arithmetic_ns = targets::least_time_ns(roofs, cost.flops, 0, cost.bytes);
-  bound.moving_ns = targets::least_time_ns(roofs, 0, cost.bytes, cost.bytes);
+  const Cost cost = ops::cost_of(graph);
+  Bound bound{.flops = cost.flops, .bytes = cost.bytes()};
+  bound.intensity = cost.bytes() > 0 ? cost.flops / cost.bytes() : 0;
+  bound.arithmetic_ns = targets::least_time_ns(roofs, {.flops = cost.flops});
+  bound.moving_ns = targets::least_time_ns(roofs, {0, cost.read_bytes, cost.written_bytes});
   return bound;
 }
 

@@ -211,8 +211,8 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   }
   if (const auto roofs = targets::known_roofs()) {
     KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
-    const ops::Cost cost = ops::cost_of(graph);
-    verdict.roof_fraction = targets::least_time_ns(*roofs, cost.flops, cost.bytes, cost.bytes) / result.time_ns;
+    const Cost cost = ops::cost_of(graph);
+    verdict.roof_fraction = targets::least_time_ns(*roofs, cost) / result.time_ns;
   }
   return verdict;
 }

@@ -372,13 +372,16 @@ Result<std::vector<WideTensor>> evaluate(const Graph& graph, std::span<const Ten
 
 Cost cost_of(const Graph& graph) {
   Cost cost;
+  for (const GraphNode& node : graph.nodes) cost.flops += node.call.op->flops(node.call);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) cost.written_bytes += bytes_of(graph.output_type(i));
   if (graph.nodes.size() == 1 && graph.nodes[0].call.op->bytes) {
     const Call& call = graph.nodes[0].call;
-    return {call.op->flops(call), call.op->bytes(call)};
+    const double bytes = call.op->bytes(call);
+    cost.written_bytes = std::min(cost.written_bytes, bytes);
+    cost.read_bytes = bytes - cost.written_bytes;
+  } else {
+    for (const GraphInput& input : graph.inputs) cost.read_bytes += bytes_of(input.type);
   }
-  for (const GraphNode& node : graph.nodes) cost.flops += node.call.op->flops(node.call);
-  for (const GraphInput& input : graph.inputs) cost.bytes += bytes_of(input.type);
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) cost.bytes += bytes_of(graph.output_type(i));
   return cost;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/cost.h"
 #include "kernel/task.h"
 #include "ops/op.h"
 
@@ -55,10 +56,6 @@ Result<Graph> resolve(const Task& task, const Lengths& lengths);
 // The right answers to these inputs (one tensor for each of graph.inputs, in their order).
 Result<std::vector<WideTensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs);
 
-struct Cost {
-  double flops = 0;
-  double bytes = 0;  // the least that must move, intermediate results of a chain not counted
-};
 Cost cost_of(const Graph& graph);
 
 // A task of one node, for tests that start from an operator's random case.

@@ -356,23 +356,18 @@ RunFigures figures_of(store::RunSummary run, std::vector<Outcome> outcomes) {
 
 namespace {
 
-Status read_cost(const store::Store& store, Outcome& outcome) {
+Status read_limit(const store::Store& store, Outcome& outcome) {
   KW_TRY(const store::TaskSnapshot snapshot, store.task(outcome.task_hash));
   KW_TRY(const Task task, suites::task_of_snapshot(snapshot.text));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  const ops::Cost cost = ops::cost_of(graph);
-  outcome.flops = cost.flops;
-  outcome.bytes = cost.bytes;
-  outcome.has_product = std::ranges::any_of(task.nodes, [](const Node& node) {
-    return node.op == "MatMul" || node.op == "Gemm" || node.op == "Einsum" || node.op.starts_with("Conv");
-  });
+  outcome.limit = limit_of(task, ops::cost_of(graph));
   return {};
 }
 
-void add_cost(const store::Store& store, Outcome& outcome) {
+void add_limit(const store::Store& store, Outcome& outcome) {
   if (outcome.task_hash.empty()) return;
   // A run of another version may have tasks that this one cannot read; its figures count all the same.
-  [[maybe_unused]] const Status read = read_cost(store, outcome);
+  [[maybe_unused]] const Status read = read_limit(store, outcome);
 }
 
 }  // namespace
@@ -405,7 +400,7 @@ Result<RunFigures> figures_of(const store::Store& store, std::int64_t run) {
   std::vector<Outcome> outcomes;
   for (const std::string& hash : order) outcomes.push_back(outcome_of(std::move(contests.at(hash))));
   add_missing_tasks(summary, outcomes);
-  for (Outcome& one : outcomes) add_cost(store, one);
+  for (Outcome& one : outcomes) add_limit(store, one);
 
   RunFigures figures = figures_of(std::move(summary), std::move(outcomes));
   figures.stages = std::move(stages);

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "kernel/verdict.h"
+#include "report/limits.h"
 #include "store/store.h"
 
 namespace kw::report {
@@ -65,10 +66,7 @@ struct Outcome {
   std::optional<double> time_ns = {};
   std::optional<double> noise = {};
   std::optional<double> roof_fraction = {};
-  // Of the task: what it computes and moves at least, and whether a product or a convolution is in it; nothing where
-  // its record cannot be read.
-  double flops = 0, bytes = 0;
-  bool has_product = false;
+  Limit limit = Limit::none;  // of the task; none where its record cannot be read
   std::vector<Against> against = {};
   std::vector<LeftOut> left_out = {};  // rivals that cannot run the task right
 

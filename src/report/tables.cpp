@@ -13,10 +13,6 @@ namespace {
 
 using Column = Table::Column;
 
-constexpr double kManyFlops = 50e6;
-constexpr double kManyBytes = double(32 << 20);
-constexpr double kRidge = 4;  // flops a byte: below it, memory is the limit of any core of today
-
 std::string percent(const std::optional<double>& share) { return share ? fmt::format("{:.1f}", 100 * *share) : "-"; }
 std::string factor(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
 
@@ -206,11 +202,11 @@ Table limits_table(const RunFigures& run) {
   Table table{
       .title = fmt::format("{}: the large tasks against the machine, in percent of its measured roofs", run.run.name()),
       .columns = {{"tasks"}, {"how many", true}, {"median", true}, {"least", true}, {"which is"}}};
-  const auto add = [&](const char* what, auto&& is_meant) {
+  const auto add = [&](const char* what, Limit limit) {
     std::vector<double> reached;
     const Outcome* least = nullptr;
     for (const Outcome& one : run.outcomes) {
-      if (!one.is_accepted() || !one.roof_fraction || !is_meant(one)) continue;
+      if (!one.is_accepted() || !one.roof_fraction || one.limit != limit) continue;
       reached.push_back(*one.roof_fraction);
       if (least == nullptr || *one.roof_fraction < *least->roof_fraction) least = &one;
     }
@@ -218,10 +214,8 @@ Table limits_table(const RunFigures& run) {
     table.rows.push_back({what, std::to_string(reached.size()), percent(median_of(reached)),
                           percent(least->roof_fraction), least->task});
   };
-  add("products and convolutions of 50 Mflop and more",
-      [](const Outcome& one) { return one.has_product && one.flops >= kManyFlops; });
-  add("memory: moving more than 32 MiB",
-      [](const Outcome& one) { return !one.has_product && one.bytes > kManyBytes && one.flops < kRidge * one.bytes; });
+  add("products and convolutions of 50 Mflop and more", Limit::arithmetic);
+  add("memory: moving more than 32 MiB", Limit::memory);
   return table;
 }
 

@@ -47,9 +47,9 @@ Status add_meaning(const std::string& text, Json& json) {
   }
   for (const auto& [name, value] : task.lengths) json["lengths"][name] = value;
   json["note"] = task.note;
-  const ops::Cost cost = ops::cost_of(graph);
+  const Cost cost = ops::cost_of(graph);
   json["flops"] = cost.flops;
-  json["bytes"] = cost.bytes;
+  json["bytes"] = cost.bytes();
   return {};
 }
 

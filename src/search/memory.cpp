@@ -18,7 +18,7 @@ constexpr int kSweeps = 10;
 constexpr double kFewTrials = 1;
 constexpr double kFewSearches = 1;
 
-double size_of(const ops::Graph& graph) { return std::log2(std::max(ops::cost_of(graph).bytes, 1.0)); }
+double size_of(const ops::Graph& graph) { return std::log2(std::max(ops::cost_of(graph).bytes(), 1.0)); }
 
 std::optional<Point> point_of(const Space& space, const store::Lesson& lesson) {
   const Json settings = Json::parse(lesson.settings, nullptr, false);

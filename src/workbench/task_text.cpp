@@ -172,13 +172,12 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
     for (const auto& [name, value] : task.lengths) out << fmt::format(" {}={}", name, value);
     out << "  (a kernel must serve others too)\n";
   }
-  const ops::Cost cost = ops::cost_of(graph);
+  const Cost cost = ops::cost_of(graph);
   out << fmt::format("\ntolerance  {}\n", tolerance_text(example));
   out << fmt::format("work       {}, {} moved at least ({:.2g} flop/B)\n", with_unit(cost.flops, "flop"),
-                     with_unit(cost.bytes, "B"), cost.bytes > 0 ? cost.flops / cost.bytes : 0);
+                     with_unit(cost.bytes(), "B"), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
   if (roofs.ok()) {
-    out << fmt::format("least time {} on one core of this machine\n",
-                       time_text(targets::least_time_ns(*roofs, cost.flops, cost.bytes, cost.bytes)));
+    out << fmt::format("least time {} on one core of this machine\n", time_text(targets::least_time_ns(*roofs, cost)));
   } else {
     out << "least time not known: " << roofs.error().message << "\n";
   }
@@ -205,9 +204,9 @@ nlohmann::ordered_json as_json(const Task& task, const ops::Graph& graph, const 
   json["lengths"] = task.lengths;
   json["opset"] = task.opset;
   json["tolerance"] = tolerance_text(example);
-  const ops::Cost cost = ops::cost_of(graph);
+  const Cost cost = ops::cost_of(graph);
   json["least_time_ns"] = nullptr;
-  if (roofs.ok()) json["least_time_ns"] = targets::least_time_ns(*roofs, cost.flops, cost.bytes, cost.bytes);
+  if (roofs.ok()) json["least_time_ns"] = targets::least_time_ns(*roofs, cost);
   json["note"] = task.note;
   json["degenerate"] = task.degenerate;
   json["example"] = example_json(example);
@@ -256,10 +255,10 @@ nlohmann::ordered_json summary_of(const Task& task, const ops::Graph& graph) {
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     outputs.push_back(tensor(graph.names[static_cast<std::size_t>(graph.outputs[i])], graph.output_type(i)));
   }
-  const ops::Cost cost = ops::cost_of(graph);
+  const Cost cost = ops::cost_of(graph);
   return {{"name", task.name},   {"category", task.category},   {"operator", task.operators()},
           {"suite", task.suite}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)},
-          {"flops", cost.flops}, {"bytes", cost.bytes}};
+          {"flops", cost.flops}, {"bytes", cost.bytes()}};
 }
 
 Result<std::string> task_as_text(const Task& task) {

@@ -109,11 +109,11 @@ double least_time_of(const store::TaskSnapshot& snapshot) {
   if (!task.ok()) return 1000;
   const auto graph = ops::resolve(*task);
   if (!graph.ok()) return 1000;
-  const ops::Cost cost = ops::cost_of(*graph);
+  const Cost cost = ops::cost_of(*graph);
   return std::max({cost.flops / kPeakGflops,
-                   cost.bytes / (cost.bytes < 32768     ? 180.0
-                                 : cost.bytes < 1 << 20 ? 90.0
-                                                        : 14.0),
+                   cost.bytes() / (cost.bytes() < 32768     ? 180.0
+                                   : cost.bytes() < 1 << 20 ? 90.0
+                                                            : 14.0),
                    50.0});
 }
 

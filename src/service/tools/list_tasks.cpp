@@ -30,15 +30,15 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
       if (!is_wanted(task, suite, call.arguments)) continue;
       if (++total <= offset || tasks.size() >= limit) continue;
       KW_TRY(const ops::Graph graph, ops::resolve(task));
-      const ops::Cost cost = ops::cost_of(graph);
+      const Cost cost = ops::cost_of(graph);
       tasks.push_back({{"name", task.name},
                        {"suite", suite.name},
                        {"category", task.category},
                        {"operators", task.operators()},
                        {"flops", cost.flops},
-                       {"bytes", cost.bytes}});
+                       {"bytes", cost.bytes()}});
       text += fmt::format("{}  ({}, {})  {}  {}, {} moved\n", task.name, task.category, suite.name, task.operators(),
-                          workbench::with_unit(cost.flops, "flop"), workbench::with_unit(cost.bytes, "B"));
+                          workbench::with_unit(cost.flops, "flop"), workbench::with_unit(cost.bytes(), "B"));
     }
   }
   const std::size_t next = offset + tasks.size();

@@ -42,25 +42,25 @@ const char* meaning_of(VerdictStage stage) {
 void add_bounds(const Task& task, const Verdict& verdict, Json& answer, std::string& text) {
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return;
-  const ops::Cost cost = ops::cost_of(*graph);
-  const double intensity = cost.bytes > 0 ? cost.flops / cost.bytes : 0;
+  const Cost cost = ops::cost_of(*graph);
+  const double intensity = cost.bytes() > 0 ? cost.flops / cost.bytes() : 0;
   answer["flops"] = cost.flops;
-  answer["bytes"] = cost.bytes;
+  answer["bytes"] = cost.bytes();
   answer["flops_per_byte"] = intensity;
   text += fmt::format("work: {}, {} moved at least, {:.2g} flop a byte\n", workbench::with_unit(cost.flops, "flop"),
-                      workbench::with_unit(cost.bytes, "B"), intensity);
+                      workbench::with_unit(cost.bytes(), "B"), intensity);
   if (verdict.time_ns) {
     answer["gflops"] = cost.flops / *verdict.time_ns;
-    answer["gbps"] = cost.bytes / *verdict.time_ns;
+    answer["gbps"] = cost.bytes() / *verdict.time_ns;
     text += fmt::format("reached: {:.3g} Gflop/s, {:.3g} GB/s\n", cost.flops / *verdict.time_ns,
-                        cost.bytes / *verdict.time_ns);
+                        cost.bytes() / *verdict.time_ns);
   }
   const auto roofs = targets::known_roofs();
   if (!roofs.ok()) {
     text += "the roofs of this machine are not known: " + roofs.error().message + "\n";
     return;
   }
-  const double least_ns = targets::least_time_ns(*roofs, cost.flops, cost.bytes, cost.bytes);
+  const double least_ns = targets::least_time_ns(*roofs, cost);
   const bool by_arithmetic = least_ns <= cost.flops / roofs->fma_gflops.best * 1.0001;
   answer["least_time_ns"] = least_ns;
   answer["bound_by"] = by_arithmetic ? "arithmetic" : "memory";

@@ -1,7 +1,8 @@
 // The loops that reach for a machine's roofs: arithmetic that waits for nothing, and walks over memory.
 //
-// Each comes once per vector width that the machine has, and with ordinary or streaming (cache-bypassing) stores: which
-// one is the fastest differs by machine and cache level, so a measurement tries them all.
+// Each comes once per vector width that the machine has, with ordinary or streaming (cache-bypassing) stores, and in
+// one place or in several: which one is the fastest differs by machine and cache level, so a measurement tries them
+// all.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ constexpr std::size_t arrays_of(Pattern pattern) {
 // Walks `turns` times over arrays of float32, 64-byte aligned, each of a multiple of kWalkBlockBytes bytes. `a` is
 // written (only read by Pattern::read); `b` and `c` are read where the pattern has them; none overlaps another.
 using Walk = void (*)(std::byte* a, const std::byte* b, const std::byte* c, std::size_t bytes, std::size_t turns);
-inline constexpr std::size_t kWalkBlockBytes = 1024;
+inline constexpr std::size_t kWalkBlockBytes = 4096;
 
 struct PatternWalk {
   Pattern pattern;

@@ -42,13 +42,12 @@ struct Unmap {
 };
 using Pages = std::unique_ptr<std::byte, Unmap>;
 
-// Memory of which every page exists, in huge pages where the system gives them: the walks should wait for the caches,
-// not for translations.
+// Memory of which every page exists, in pages of the kind that the judge gives to kernels: what a core can do with
+// others is no roof of theirs.
 Result<Pages> touched_pages(std::size_t bytes) {
-  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     return fail("no memory to measure with: the system refused {} MB; free some and try again", bytes >> 20);
-  ::madvise(start, bytes, MADV_HUGEPAGE);
   std::fill_n(static_cast<float*>(start), bytes / sizeof(float), 1.0f);
   return Pages(static_cast<std::byte*>(start), Unmap{bytes});
 }
@@ -212,6 +211,13 @@ double LevelRoof::best_gbps() const {
   return best;
 }
 
+double LevelRoof::best_read_gbps() const {
+  return std::max({read_gbps.best, copy_gbps.best / 2, triad_gbps.best * 2 / 3});
+}
+double LevelRoof::best_write_gbps() const {
+  return std::max({write_gbps.best, copy_gbps.best / 2, triad_gbps.best / 3});
+}
+
 double LevelRoof::spread() const {
   double spread = 0;
   for (const Pattern pattern : kPatterns) spread = std::max(spread, of(pattern).spread);
@@ -259,13 +265,15 @@ Result<Roofs> measure_roofs(const CpuFacts& facts, const Effort& effort) {
   return roofs;
 }
 
-double least_time_ns(const Roofs& roofs, double flops, double bytes, double working_set_bytes) {
+double least_time_ns(const Roofs& roofs, const Cost& cost) {
   assert(!roofs.levels.empty() && roofs.levels.back().size_bytes == 0);
+  const double bytes = cost.bytes();
   const auto holds = [&](const LevelRoof& level) {
-    return level.size_bytes == 0 || working_set_bytes <= static_cast<double>(level.size_bytes);
+    return level.size_bytes == 0 || bytes <= static_cast<double>(level.size_bytes);
   };
   const LevelRoof& level = *std::ranges::find_if(roofs.levels, holds);
-  return std::max(flops / roofs.fma_gflops.best, bytes / level.best_gbps());
+  return std::max({cost.flops / roofs.fma_gflops.best, bytes / level.best_gbps(),
+                   cost.read_bytes / level.best_read_gbps(), cost.written_bytes / level.best_write_gbps()});
 }
 
 }  // namespace kw::targets

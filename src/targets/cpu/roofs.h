@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/cost.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/roof_kernels.h"
 
@@ -49,6 +50,9 @@ struct LevelRoof {
   const Figure& of(Pattern pattern) const { return const_cast<LevelRoof*>(this)->of(pattern); }
   // Of the fastest pattern: what no mix of reads and writes can pass.
   double best_gbps() const;
+  // The most that is read, and that is written, whatever else moves beside it.
+  double best_read_gbps() const;
+  double best_write_gbps() const;
   double spread() const;  // of its least steady figure
 };
 
@@ -73,8 +77,8 @@ struct Effort {
 // there is no memory to measure with.
 Result<Roofs> measure_roofs(const CpuFacts& facts = read_cpu_facts(), const Effort& effort = {});
 
-// The least possible time of a task on one core: of its arithmetic, or of moving its bytes at the speed of the smallest
-// level that holds its working set, whichever is longer.
-double least_time_ns(const Roofs& roofs, double flops, double bytes, double working_set_bytes);
+// The least possible time of a task on one core: of its arithmetic, or of moving its bytes (what is read, what is
+// written, and both) at the speed of the smallest level that holds them all, whichever is longest.
+double least_time_ns(const Roofs& roofs, const Cost& cost);
 
 }  // namespace kw::targets

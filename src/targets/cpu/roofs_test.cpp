@@ -52,14 +52,29 @@ TEST(JoinedFigures, ForgetWhatLiesTenRunsBack) {
 }
 
 TEST(LeastTime, IsThatOfTheScarcerOfArithmeticAndBytes) {
-  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), 1000, 400, 400), 10);
-  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), 10, 400, 400), 2);
-  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), 0, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.flops = 1000, .read_bytes = 400}), 10);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.flops = 10, .read_bytes = 400}), 2);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {}), 0);
 }
 
 TEST(LeastTime, TakesTheSmallestLevelThatHoldsTheWorkingSet) {
-  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), 0, 2000, 1000), 10);
-  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), 0, 2000, 1001), 100);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.read_bytes = 1000}), 5);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.read_bytes = 2000}), 100);
+}
+
+TEST(LeastTime, KnowsThatWritingIsSlower) {
+  // 200 GB/s are read, 100 written.
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.read_bytes = 800, .written_bytes = 200}), 5);
+  EXPECT_DOUBLE_EQ(least_time_ns(small_machine(), {.read_bytes = 200, .written_bytes = 800}), 8);
+}
+
+TEST(LevelRoof, ReadsAndWritesAsFastAsTheFastestPatternDoes) {
+  LevelRoof roof = level("memory", 0, 20);
+  EXPECT_DOUBLE_EQ(roof.best_read_gbps(), 20);
+  EXPECT_DOUBLE_EQ(roof.best_write_gbps(), 10);
+  roof.triad_gbps.best = 36;  // 24 read, 12 written
+  EXPECT_DOUBLE_EQ(roof.best_read_gbps(), 24);
+  EXPECT_DOUBLE_EQ(roof.best_write_gbps(), 12);
 }
 
 TEST(MeasureRoofs, GivesEveryFigureOfEveryLevel) {
@@ -88,7 +103,7 @@ TEST(MeasureRoofs, MeasuresMemoryAloneWhereNoCacheIsKnown) {
       measure_roofs(facts, {.rounds = 1, .timing_ns = 10'000, .most_memory_bytes = std::uint64_t{1} << 20});
   ASSERT_TRUE(roofs.ok());
   ASSERT_EQ(roofs->levels.size(), 1u);
-  EXPECT_GT(least_time_ns(*roofs, 1, 1, 1), 0);
+  EXPECT_GT(least_time_ns(*roofs, {1, 1, 1}), 0);
 }
 
 TEST(MeasureRoofs, LeavesTheProcessOnTheCoresItHad) {
