@@ -1,0 +1,208 @@
+// How close kernels come to the bandwidth of memory, on the tasks that move more than the caches hold:
+//
+//   kw_memory_bench [NAME=VALUE]... [TASK]...    without names: all such tasks of the suite; settings are for all
+//   kernels
+//
+// A kernel's first candidate is timed against moves of the same tensors that compute nothing: all that it reads is
+// read, all that it writes is written, past the caches or through them, in one place or in several at once. The fastest
+// of them is the bandwidth. Kernel and moves take turns on the same memory, in this process, and medians are compared:
+// what neighbours on the machine take away, they take from both.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "authors/techniques.h"
+#include "base/paired_ratio.h"
+#include "base/random.h"
+#include "judge/workshop.h"
+#include "memory_moves.h"
+#include "ops/draw.h"
+#include "ops/graph.h"
+#include "report/limits.h"
+#include "suites/catalog.h"
+#include "targets/cpu/call_image.h"
+
+namespace kw {
+namespace {
+
+constexpr int kRounds = 33;
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kScratchBytes = std::size_t{256} << 20;
+
+// Zeroed memory in pages of the kind that the judge gives to kernels.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes)
+      : bytes_(bytes + kLine),
+        data_(static_cast<std::byte*>(
+            ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0))) {
+    if (data_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  Memory(Memory&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  ~Memory() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+  }
+  std::byte* data() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  std::byte* data_;
+};
+
+// ---- The kernel.
+
+struct Close {
+  void operator()(void* library) const { ::dlclose(library); }
+};
+struct Kernel {
+  std::string technique;
+  std::unique_ptr<void, Close> library;
+  int (*run)(kw_call*) = nullptr;
+};
+
+Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
+  KW_TRY(const auto techniques, authors::read_techniques());
+  KW_TRY(const auto drafts, authors::drafts_of(graph, techniques));
+  const authors::Draft& draft = drafts.front();
+  Settings of_draft;
+  for (const auto& [name, value] : settings) {
+    const bool is_open = std::ranges::find(draft.tunables.list, name, &Tunable::name) != draft.tunables.list.end();
+    if (is_open) of_draft[name] = value;
+  }
+  KW_TRY(const Choice choice, choose(draft.tunables, of_draft));
+  KW_TRY(const judge::Built built, workshop.build({draft.technique + ".cpp", draft.source}, choice));
+  if (!built.library) return fail("{} does not build: {}", draft.technique, built.reason);
+  Kernel kernel{.technique = draft.technique};
+  kernel.library.reset(::dlopen(fmt::format("/proc/self/fd/{}", built.library.get()).c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (kernel.library == nullptr) return fail("{}", ::dlerror());
+  if (::dlsym(kernel.library.get(), "kw_prepare") != nullptr) {
+    return fail("{} prepares, which is not for this benchmark", draft.technique);
+  }
+  kernel.run = reinterpret_cast<int (*)(kw_call*)>(::dlsym(kernel.library.get(), "kw_run"));
+  return kernel;
+}
+
+// ---- One task.
+
+struct Figures {
+  std::string technique, mover;
+  double gbps = 0, share = 0;  // of the fastest mover, and the kernel's
+};
+
+double time_of(const auto& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Settings& settings) {
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  KW_TRY(const Kernel kernel, build(workshop, graph, settings));
+  targets::CallShape shape{.opset = task.opset};
+  for (const ops::GraphInput& input : graph.inputs) shape.inputs.push_back(input.type);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) shape.outputs.push_back(graph.output_type(i));
+  for (const ops::GraphNode& node : graph.nodes) shape.nodes.push_back(node.call.attributes);
+  std::vector<std::byte> image = targets::call_image(shape);
+  kw_call* call = targets::settle(image.data());
+
+  std::vector<Memory> all;
+  Tensors in, out;
+  const auto take = [&](Tensors& side, std::size_t bytes) {
+    all.emplace_back(bytes);
+    side.data.push_back(all.back().data());
+    side.bytes.push_back(bytes / kLine * kLine);
+    return all.back().data();
+  };
+  const std::vector<Tensor> inputs = ops::draw_inputs(graph, ops::Manner::typical, 1);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto bytes = inputs[i].bytes();
+    std::byte* to = take(in, bytes.size());
+    std::memcpy(to, bytes.data(), bytes.size());
+    const_cast<kw_tensor&>(call->inputs[i]).data = to;
+  }
+  for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
+    call->outputs[i].data = take(out, Tensor(shape.outputs[i]).bytes().size());
+  }
+  const Memory scratch(kScratchBytes);
+  call->scratch = reinterpret_cast<unsigned char*>(scratch.data());
+  call->scratch_bytes = kScratchBytes;
+
+  const auto all_movers = movers();
+  const std::size_t many = all_movers.size();
+  std::vector<std::vector<double>> shares(many), times(many);  // by round
+  std::vector<std::size_t> order(many + 1);
+  std::iota(order.begin(), order.end(), 0);
+  Random random(1);
+  for (int round = 0; round < kRounds; ++round) {
+    double kernel_ns = 0;
+    int status = KW_OK;
+    random.shuffle(std::span(order));  // each finds the caches as the one before left them
+    for (const std::size_t i : order) {
+      if (i == many) {
+        kernel_ns = time_of([&] { status = kernel.run(call); });
+      } else {
+        times[i].push_back(time_of([&] { all_movers[i].move(in, out); }));
+      }
+    }
+    if (status != KW_OK) return fail("{}: {}", task.name, call->message);
+    for (std::size_t i = 0; i < many; ++i) shares[i].push_back(times[i].back() / kernel_ns);
+  }
+  Figures figures{.technique = kernel.technique, .share = std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < many; ++i) {
+    const double share = median_of(shares[i]);
+    if (share >= figures.share) continue;
+    figures.share = share;
+    figures.mover = all_movers[i].name;
+    figures.gbps = ops::cost_of(graph).bytes() / median_of(times[i]);
+  }
+  return figures;
+}
+
+Status run(const std::vector<std::string>& words) {
+  Settings settings;
+  std::vector<Task> tasks;
+  for (const std::string& word : words) {
+    if (const auto at = word.find('='); at != std::string::npos) {
+      settings[word.substr(0, at)] = word.substr(at + 1);
+    } else {
+      KW_TRY(tasks.emplace_back(), suites::find_task(word));
+    }
+  }
+  if (tasks.empty()) {
+    KW_TRY(const suites::Suite suite, suites::find_suite("mobilekernelbench"));
+    for (const Task& task : suite.tasks) {
+      KW_TRY(const ops::Graph graph, ops::resolve(task));
+      if (report::limit_of(task, ops::cost_of(graph)) == report::Limit::memory) tasks.push_back(task);
+    }
+  }
+  KW_TRY(judge::Workshop workshop, judge::Workshop::open());
+  fmt::print("{:<34} {:<24} {:>7} {:<20} {:>9}\n", "task", "kernel", "GB/s", "moved in", "reached");
+  std::vector<double> shares;
+  for (const Task& task : tasks) {
+    KW_TRY(const Figures figures, measure(workshop, task, settings));
+    fmt::print("{:<34} {:<24} {:>7.1f} {:<20} {:>7.1f} %\n", task.name, figures.technique, figures.gbps, figures.mover,
+               100 * figures.share);
+    std::fflush(stdout);
+    shares.push_back(figures.share);
+  }
+  fmt::print("median of {}: {:.1f} % of the bandwidth beside it\n", shares.size(), 100 * median_of(shares));
+  return {};
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int count, char** words) {
+  const kw::Status status = kw::run({words + 1, words + count});
+  if (!status.ok()) return fmt::print(stderr, "{}\n", status.error().message), 2;
+  return 0;
+}
