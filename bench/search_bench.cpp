@@ -9,8 +9,8 @@
 // best known would be the luckiest. Strategies then search it as they would search the task, but
 // for the waiting. `random` is points by chance alone, without the default that every search begins with.
 //
-// "auto, with memory" has seen the other tasks of the record before, as a store would remember them from searches of
-// kRemembered candidates each.
+// "auto, with memory" has seen the other tasks of the record that were measured on the same machine before, as a store
+// would remember them from searches of kRemembered candidates each.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -43,13 +43,12 @@ constexpr std::size_t kAtOnce = 4;  // as a search proposes on 2 cores
 constexpr int kRemembered = 40;
 constexpr std::size_t kMostPoints = 20'000;  // of one kernel
 // Spaces of more points are measured without the choice of flags.
-constexpr std::uint64_t kMostWithFlags = 1500;
+constexpr std::uint64_t kMostWithFlags = 600;
 constexpr char kFlags[] = "-O3";
 // Of timing, for each that is measured again; how many of the fastest must have been; and how many at most are.
 constexpr double kSettling_s = 0.4;
 constexpr std::size_t kFastest = 6;
 constexpr std::size_t kMostSettled = 40;
-constexpr char kMachine[] = "recorded";
 
 // What a source leaves open, as a source of its own.
 std::string declarations_of(const Tunables& tunables) {
@@ -99,7 +98,9 @@ Result<Space> space_of(const Task& task, const std::vector<authors::Technique>& 
   KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
   std::vector<Kernel> kernels;
   for (authors::Draft& one : drafts) {
-    kernels.push_back({one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables)});
+    const bool is_plain = one.technique == authors::kPlain;
+    kernels.push_back(
+        {one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables), is_plain});
   }
   KW_TRY(Space space, Space::of(kernels, compilers));
   if (space.count() > kMostWithFlags) {
@@ -199,7 +200,8 @@ Result<RecordedSpace> read_space(const fs::path& file) {
     std::vector<Kernel> kernels;
     for (const Json& kernel : json.at("kernels")) {
       KW_TRY(Tunables tunables, read_tunables(kernel.at("open").get<std::string>()));
-      kernels.push_back({kernel.at("technique"), kernel.at("technique"), kernel.at("open"), std::move(tunables)});
+      const std::string technique = kernel.at("technique");
+      kernels.push_back({technique, technique, kernel.at("open"), std::move(tunables), technique == authors::kPlain});
     }
     KW_TRY(one.space, Space::of(std::move(kernels), json.at("compilers")));
     one.best = std::numeric_limits<double>::infinity();
@@ -260,16 +262,16 @@ Result<Memory> memory_of_others(const std::vector<RecordedSpace>& all, const Rec
   KW_TRY(const store::Store store, store::Store::open(folder));
   KW_CHECK(store.database().execute("PRAGMA synchronous = OFF"));
   for (const RecordedSpace& other : all) {
-    if (other.task.name == here.task.name) continue;
+    if (other.task.name == here.task.name || other.machine != here.machine) continue;
     KW_TRY(const ops::Graph graph, ops::resolve(other.task));
     const auto strategy = kind.make({.space = &other.space, .seed = seed});
     const Walk done = walk(other, *strategy, true, kRemembered);
-    KW_CHECK(remember(store, kMachine, graph, other.space, done.seen));
+    KW_CHECK(remember(store, other.machine, graph, other.space, done.seen));
   }
   KW_TRY(const ops::Graph graph, ops::resolve(here.task));
   Memory memory;
-  KW_TRY(memory.lessons, recall(store, kMachine, graph, here.space));
-  KW_TRY(memory.leanings, recall_leanings(store, kMachine, graph));
+  KW_TRY(memory.lessons, recall(store, here.machine, graph, here.space));
+  KW_TRY(memory.leanings, recall_leanings(store, here.machine, graph));
   fs::remove_all(folder);
   return memory;
 }

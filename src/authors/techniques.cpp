@@ -168,7 +168,7 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
       draft.technique += (draft.technique.empty() ? "" : "+") + choice[i]->name;
     }
   }
-  if (draft.technique.empty()) draft.technique = "plain";
+  if (draft.technique.empty()) draft.technique = kPlain;
   KW_TRY(draft.source, plain::compose(graph, pieces, fmt::format("// {}: {}\n", graph.task->name, draft.technique)));
   KW_TRY(draft.tunables, read_tunables(draft.source));
   return draft;

@@ -44,9 +44,11 @@ Result<Technique> read_technique(const std::filesystem::path& file);
 // Whether it can compute this node.
 Result<bool> applies(const Technique& technique, const ops::Graph& graph, const ops::GraphNode& node);
 
+inline constexpr char kPlain[] = "plain";  // the technique of a kernel that uses none
+
 // A kernel of a task that an author proposes to begin with, its tunables open.
 struct Draft {
-  std::string technique;  // "gemm_packed"; of several nodes "conv_depthwise+gemm_packed"; "plain"
+  std::string technique;  // "gemm_packed"; of several nodes "conv_depthwise+gemm_packed"; or kPlain
   std::string source;
   Tunables tunables;
 };

@@ -171,8 +171,8 @@ class SearchWorker {
     }
     KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques_));
     for (authors::Draft& draft : drafts) {
-      kernels.push_back(
-          {draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables)});
+      kernels.push_back({draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables),
+                         draft.technique == authors::kPlain});
     }
     return kernels;
   }

@@ -10,7 +10,7 @@ namespace {
 // How much times differ, as standard deviations of their logarithms: from one kernel to another, by one dimension
 // alone, and by two together beyond what each does alone.
 constexpr double kOfKernels = 0.5;
-constexpr double kOfDimensions = 0.2;
+constexpr double kOfDimensions = 0.3;
 constexpr double kOfPairs = 0.1;
 // Numbers that are so many times apart (log2) have little to say about each other.
 constexpr double kReach = 1.5;

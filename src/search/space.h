@@ -27,6 +27,7 @@ struct Kernel {
   std::string file;  // the source's name
   std::string source;
   Tunables tunables;
+  bool last_resort = false;  // there so that something is right, not to be fast
 };
 
 // A kernel, and for each of its dimensions which value.

@@ -11,9 +11,12 @@ namespace {
 
 constexpr std::size_t kPool = 500;        // points that are thought about for each choice, of large spaces
 constexpr std::size_t kEnumerated = 700;  // of a kernel's points; smaller spaces are looked at whole
-constexpr double kFailed = 0.7;           // what a point that failed is taken for: log of its time against the worst
+// Logarithms of times. What is so much slower than the best says no more by being slower still, and what failed is
+// taken for that; a kernel that is a last resort is expected to be so much slower.
+constexpr double kMuchSlower = 0.5;
+constexpr double kLastResort = 1;
 constexpr double kDoubt = 0.03;           // of a measurement: three percent
-constexpr double kDoubtOfLessons = 0.3;   // of what was measured on another task
+constexpr double kDoubtOfLessons = 0.6;   // of what was measured on another task
 constexpr double kTrustInLeanings = 0.5;  // what holds on average holds half here
 constexpr double kLeastHope = 0.01;       // a gain below one percent is not worth a measurement
 constexpr std::size_t kSeenBeforeGivingUp = 24;
@@ -32,7 +35,7 @@ class Surrogate : public Strategy {
     }
     const std::vector<Point> pool = this->pool();
     std::vector<double> expected;
-    for (const Point& point : pool) expected.push_back(leaning_to(point));
+    for (const Point& point : pool) expected.push_back(expected_of(point));
     for (const Gaussian::Choice& choice : model().choose(pool, expected, best(), most - points.size())) {
       if (choice.hope < kLeastHope && notes_.seen().size() >= kSeenBeforeGivingUp) break;
       if (std::ranges::find(points, choice.point) == points.end()) points.push_back(choice.point);
@@ -60,8 +63,8 @@ class Surrogate : public Strategy {
   }
 
   // What is thought of a point before anything is known of it here.
-  double leaning_to(const Point& point) const {
-    double sum = 0;
+  double expected_of(const Point& point) const {
+    double sum = notes_.space().kernels()[point.kernel].last_resort ? kLastResort : 0;
     for (const auto& [name, value] : notes_.space().settings(point)) {
       for (const Leaning& one : leanings_) {
         if (one.dimension == name && one.value == value) sum += kTrustInLeanings * one.effect;
@@ -71,18 +74,16 @@ class Surrogate : public Strategy {
   }
 
   Gaussian model() const {
-    double worst = 0;
-    for (const Observation& one : notes_.seen()) {
-      if (one.time) worst = std::max(worst, std::log(*one.time));
-    }
+    const double slow = best() + kMuchSlower;
     Gaussian model(notes_.space());
     for (const Observation& one : notes_.seen()) {
-      model.observe(one.point, (one.time ? std::log(*one.time) : worst + kFailed) - leaning_to(one.point), kDoubt);
+      const double value = one.time ? std::min(std::log(*one.time), slow) : slow;
+      model.observe(one.point, value - expected_of(one.point), kDoubt);
     }
     for (const Lesson& lesson : lessons_) {
       if (std::ranges::find(notes_.seen(), lesson.point, &Observation::point) != notes_.seen().end()) continue;
-      model.observe(lesson.point, std::log(lesson.time) + base_of(lesson.point.kernel) - leaning_to(lesson.point),
-                    kDoubtOfLessons / std::max(lesson.weight, 0.05));
+      const double value = std::min(std::log(lesson.time) + base_of(lesson.point.kernel), slow);
+      model.observe(lesson.point, value - expected_of(lesson.point), kDoubtOfLessons / std::max(lesson.weight, 0.05));
     }
     return model;
   }
