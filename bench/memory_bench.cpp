@@ -1,12 +1,11 @@
 // How close kernels come to the bandwidth of memory, on the tasks that move more than the caches hold:
 //
-//   kw_memory_bench [NAME=VALUE]... [TASK]...    without names: all such tasks of the suite; settings are for all
-//   kernels
+//   kw_memory_bench [TASK]... [NAME=VALUE]...    all such tasks of the suite, or these; with tunables set
 //
 // A kernel's first candidate is timed against moves of the same tensors that compute nothing: all that it reads is
 // read, all that it writes is written, past the caches or through them, in one place or in several at once. The fastest
-// of them is the bandwidth. Kernel and moves take turns on the same memory, in this process, and medians are compared:
-// what neighbours on the machine take away, they take from both.
+// of them is the bandwidth. Kernel and moves take turns on the same memory, in this process, and the median of the
+// rounds' ratios counts: what neighbours on the machine take away, they take from both.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
