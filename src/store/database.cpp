@@ -4,7 +4,9 @@
 
 #include <cassert>
 #include <cctype>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 namespace kw::store {
 namespace {
@@ -154,6 +156,20 @@ Status Database::execute(const char* sql) const {
   const int code = ::sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return failure(code, file_, ::sqlite3_errmsg(database_.get()));
   return {};
+}
+
+Status Database::write_ahead() const {
+  // Of two programs that turn a new file to the log at once, SQLite refuses one without waiting: that one tries again.
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(kMostWait_ms);
+  while (true) {
+    const int code = ::sqlite3_exec(database_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return {};
+    if ((code & 0xff) != SQLITE_BUSY || Clock::now() > end) {
+      return failure(code, file_, ::sqlite3_errmsg(database_.get()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 Result<std::int64_t> Database::number(std::string_view sql) const {

@@ -69,6 +69,8 @@ class Database {
   Result<Statement> prepare(std::string_view sql) const;
   // One or several statements without values.
   Status execute(const char* sql) const;
+  // Commits go to a log beside the file from now on: readers and a writer do not wait for each other.
+  Status write_ahead() const;
   // The first column of the first row; 0 where there is none.
   Result<std::int64_t> number(std::string_view sql) const;
 

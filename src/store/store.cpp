@@ -17,7 +17,10 @@ namespace {
 
 // FULL: a commit waits for the disk. With NORMAL a machine that goes down could lose verdicts that someone was told of;
 // the wait is about half a millisecond here, beside seconds of judging.
-constexpr char kHowToWrite[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
+Status set_up_writing(const Database& database) {
+  KW_CHECK(database.write_ahead());
+  return database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+}
 
 // Each part with its length, so that no two lists of parts give one text.
 std::string joined(std::initializer_list<std::string_view> parts) {
@@ -83,7 +86,7 @@ Result<Store> Store::open(const fs::path& folder) {
   Store store;
   store.folder_ = folder;
   KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::create));
-  KW_CHECK(store.database_.execute(kHowToWrite));
+  KW_CHECK(set_up_writing(store.database_));
   KW_CHECK(bring_forward(store.database_, schema_steps()));
   return store;
 }
@@ -96,7 +99,7 @@ Result<Store> Store::open_existing(const fs::path& folder) {
   Store store;
   store.folder_ = folder;
   auto writable = Database::open(file_in(folder), Database::Access::write);
-  if (writable.ok() && writable->execute(kHowToWrite).ok()) {
+  if (writable.ok() && set_up_writing(*writable).ok()) {
     store.database_ = *std::move(writable);
     KW_CHECK(bring_forward(store.database_, schema_steps()));
     return store;

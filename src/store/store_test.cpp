@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -313,6 +314,32 @@ TEST_F(StoreTest, ServesTwoProgramsAtOnce) {
   const auto runs = store.runs();
   ASSERT_EQ(runs->size(), 2u);
   for (const RunSummary& run : *runs) EXPECT_EQ(run.done, kEach);
+}
+
+TEST_F(StoreTest, IsMadeByManyProgramsAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    const ScratchFolder folder;
+    int start[2];
+    ASSERT_EQ(::pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int program = 0; program < 4; ++program) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::close(start[1]);
+        char none = 0;
+        [[maybe_unused]] const auto ended = ::read(start[0], &none, 1);  // until all are there
+        ::_exit(Store::open(folder.path()).ok() ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    ::close(start[0]);
+    ::close(start[1]);
+    for (const pid_t child : children) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      EXPECT_EQ(status, 0);
+    }
+  }
 }
 
 TEST_F(StoreTest, AFullDiskLosesNothing) {
