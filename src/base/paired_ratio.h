@@ -30,7 +30,7 @@ inline constexpr std::size_t kFewestPairs = 8;
 // Needs kFewestPairs at least: fewer cannot carry an interval. The same pairs and seed give the same answer.
 Ratio ratio_of_pairs(std::span<const Pair> pairs, std::uint64_t seed);
 
-// Of no numbers: 0.
+// Of an even number halfway between the two in the middle; of none 0.
 double median_of(std::vector<double> values);
 
 }  // namespace kw

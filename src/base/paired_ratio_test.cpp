@@ -50,6 +50,7 @@ TEST(RatioOfPairs, RepeatsForTheSameSeed) {
 
 TEST(MedianOf, IsTheMiddleOne) {
   EXPECT_EQ(median_of({5, 1, 3}), 3);
+  EXPECT_EQ(median_of({5, 1, 3, 2}), 2.5);
   EXPECT_EQ(median_of({}), 0);
 }
 

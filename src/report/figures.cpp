@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/paired_ratio.h"
 #include "ops/graph.h"
 #include "suites/task_snapshot.h"
 
@@ -17,13 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kStart[] = "start";      // of a kernel that the author was given: not its own, and no answer to the task
 constexpr char kConfirm[] = "confirm";  // the purpose of an item that is measured again after the choice
-
-// The one in the middle, or halfway between the two.
-double middle_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 std::optional<double> part(int count, int of) {
   return of > 0 ? std::optional(static_cast<double>(count) / of) : std::nullopt;
@@ -70,7 +64,7 @@ RivalFigures against_one(std::span<const Outcome> outcomes, const std::string& r
   }
   if (!speedups.empty()) {
     figures.geomean = std::exp(sum_of_logs / static_cast<double>(speedups.size()));
-    figures.median = middle_of(std::move(speedups));
+    figures.median = median_of(std::move(speedups));
   }
   return figures;
 }
@@ -88,7 +82,7 @@ Figures figures_for(std::span<const Outcome> outcomes, const std::string& catego
     figures.spent_s += one.spent_s;
     if (one.is_accepted() && one.roof_fraction) roof_fractions.push_back(*one.roof_fraction);
   }
-  if (!roof_fractions.empty()) figures.roof_fraction = middle_of(std::move(roof_fractions));
+  if (!roof_fractions.empty()) figures.roof_fraction = median_of(std::move(roof_fractions));
   for (const std::string& rival : rivals) figures.rivals.push_back(against_one(outcomes, rival));
   if (!rivals.empty()) figures.rivals.push_back(against_one(outcomes, kBest));
   return figures;
