@@ -22,6 +22,7 @@
 #include "authors/techniques.h"
 #include "base/paired_ratio.h"
 #include "base/random.h"
+#include "judge/instance.h"
 #include "judge/workshop.h"
 #include "memory_moves.h"
 #include "ops/draw.h"
@@ -35,7 +36,6 @@ namespace {
 
 constexpr int kRounds = 33;
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kScratchBytes = std::size_t{256} << 20;
 
 // Zeroed memory in pages of the kind that the judge gives to kernels.
 class Memory {
@@ -104,14 +104,9 @@ double time_of(const auto& work) {
 }
 
 Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Settings& settings) {
-  KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const Kernel kernel, build(workshop, graph, settings));
-  targets::CallShape shape{.opset = task.opset};
-  for (const ops::GraphInput& input : graph.inputs) shape.inputs.push_back(input.type);
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) shape.outputs.push_back(graph.output_type(i));
-  for (const ops::GraphNode& node : graph.nodes) shape.nodes.push_back(node.call.attributes);
-  std::vector<std::byte> image = targets::call_image(shape);
-  kw_call* call = targets::settle(image.data());
+  KW_TRY(judge::Instance instance, judge::make_instance(task, task.lengths, 1));
+  KW_TRY(const Kernel kernel, build(workshop, instance.graph, settings));
+  kw_call* call = targets::settle(instance.image.data());
 
   std::vector<Memory> all;
   Tensors in, out;
@@ -121,19 +116,19 @@ Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Setti
     side.bytes.push_back(bytes / kLine * kLine);
     return all.back().data();
   };
-  const std::vector<Tensor> inputs = ops::draw_inputs(graph, ops::Manner::typical, 1);
+  const std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::Manner::typical, 1);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = inputs[i].bytes();
     std::byte* to = take(in, bytes.size());
     std::memcpy(to, bytes.data(), bytes.size());
     const_cast<kw_tensor&>(call->inputs[i]).data = to;
   }
-  for (std::size_t i = 0; i < shape.outputs.size(); ++i) {
-    call->outputs[i].data = take(out, Tensor(shape.outputs[i]).bytes().size());
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    call->outputs[i].data = take(out, static_cast<std::size_t>(instance.outputs[i].bytes()));
   }
-  const Memory scratch(kScratchBytes);
+  const Memory scratch(instance.scratch_bytes);
   call->scratch = reinterpret_cast<unsigned char*>(scratch.data());
-  call->scratch_bytes = kScratchBytes;
+  call->scratch_bytes = static_cast<std::int64_t>(instance.scratch_bytes);
 
   const auto all_movers = movers();
   const std::size_t many = all_movers.size();
@@ -161,7 +156,7 @@ Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Setti
     if (share >= figures.share) continue;
     figures.share = share;
     figures.mover = all_movers[i].name;
-    figures.gbps = ops::cost_of(graph).bytes() / median_of(times[i]);
+    figures.gbps = ops::cost_of(instance.graph).bytes() / median_of(times[i]);
   }
   return figures;
 }

@@ -9,6 +9,7 @@
 
 #include "parts/map.h"
 #include "plain/parts/axis.h"
+#include "plain/parts/distinct.h"
 
 // Negative, zero or positive: the row at p is before, equal to or behind that at q. NaN is no difference.
 inline int compare_runs(const float* p, const float* q, int64_t count) {
@@ -66,48 +67,15 @@ inline void Unique(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<f
       return sign != 0 ? sign < 0 : a < b;
     });
   }
-
-  // Of each group of equal rows the first stays in `order`, and all know it.
-  std::vector<int64_t> first(order.size());
-  int64_t count = 0;
-  for (int64_t row : order) {
-    if (count == 0 || compare(order[static_cast<std::size_t>(count - 1)], row) != 0) {
-      order[static_cast<std::size_t>(count++)] = row;
+  const Distinct found = distinct_of(std::move(order), node.integer("sorted", 1) != 0, compare);
+  const int64_t moved = x.count() + static_cast<int64_t>(found.rows.size()) * view.outer * view.inner;
+  const bool past_caches = moved >= int64_t{MAP_STREAM_MIB} << 18 && view.inner >= 1024;
+  const auto copy = [past_caches](const float* from, int64_t count, float* to) {
+    if (past_caches) {
+      simd::fill_past_caches(to, count, [from](int64_t i) { return simd::load(from + i); });
+    } else {
+      std::copy_n(from, count, to);
     }
-    first[static_cast<std::size_t>(row)] = order[static_cast<std::size_t>(count - 1)];
-  }
-  order.resize(static_cast<std::size_t>(count));
-  if (node.integer("sorted", 1) == 0) std::sort(order.begin(), order.end());
-
-  kw::Shape shape{count};
-  if (!flat) {
-    shape = x.shape();
-    shape[static_cast<int>(node.integer("axis"))] = count;
-  }
-  y.allocate(shape);
-  const bool past_caches = x.count() + y.count() >= int64_t{MAP_STREAM_MIB} << 18 && view.inner >= 1024;
-  float* to = y.data();
-  for (int64_t o = 0; o < view.outer; ++o) {
-    for (int64_t row : order) {
-      const float* from = x.data() + (o * view.length + row) * view.inner;
-      if (past_caches) {
-        simd::fill_past_caches(to, view.inner, [from](int64_t i) { return simd::load(from + i); });
-      } else {
-        std::copy_n(from, view.inner, to);
-      }
-      to += view.inner;
-    }
-  }
-  indices.allocate({count});
-  inverse.allocate({view.length});
-  counts.allocate({count});
-  for (int64_t i = 0; i < count; ++i) {
-    indices[i] = order[static_cast<std::size_t>(i)];
-    inverse[indices[i]] = i;
-    counts[i] = 0;
-  }
-  for (int64_t row = 0; row < view.length; ++row) {
-    inverse[row] = inverse[first[static_cast<std::size_t>(row)]];
-    ++counts[inverse[row]];
-  }
+  };
+  put_distinct(node, x, view, found, copy, y, indices, inverse, counts);
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "parts/axis.h"
+#include "parts/distinct.h"
 
 // Unique: the distinct elements (or slices along an axis), sorted or as they appear; where each first stands, which of
 // them each input is, and how often each occurs.
@@ -29,38 +30,7 @@ void Unique(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y, kw::T
     const int sign = compare(a, b);
     return sign != 0 ? sign < 0 : a < b;
   });
-
-  // Of each group of equal rows the first stays in `order`, and all know it.
-  std::vector<int64_t> first(order.size());
-  int64_t count = 0;
-  for (int64_t row : order) {
-    if (count == 0 || compare(order[count - 1], row) != 0) order[count++] = row;
-    first[row] = order[count - 1];
-  }
-  if (node.integer("sorted", 1) == 0) std::sort(order.begin(), order.begin() + count);
-
-  kw::Shape shape{count};
-  if (!flat) {
-    shape = x.shape();
-    shape[static_cast<int>(node.integer("axis"))] = count;
-  }
-  y.allocate(shape);
-  T* to = y.data();
-  for (int64_t o = 0; o < view.outer; ++o) {
-    for (int64_t i = 0; i < count; ++i) {
-      to = std::copy_n(x.data() + (o * view.length + order[i]) * view.inner, view.inner, to);
-    }
-  }
-  indices.allocate({count});
-  inverse.allocate({view.length});
-  counts.allocate({count});
-  for (int64_t i = 0; i < count; ++i) {
-    indices[i] = order[i];
-    inverse[order[i]] = i;
-    counts[i] = 0;
-  }
-  for (int64_t row = 0; row < view.length; ++row) {
-    inverse[row] = inverse[first[row]];
-    ++counts[inverse[row]];
-  }
+  const Distinct found = distinct_of(std::move(order), node.integer("sorted", 1) != 0, compare);
+  const auto copy = [](const T* from, int64_t count, T* to) { std::copy_n(from, count, to); };
+  put_distinct(node, x, view, found, copy, y, indices, inverse, counts);
 }
