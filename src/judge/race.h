@@ -46,13 +46,14 @@ struct RaceResult {
   std::vector<std::string> dropped;      // rivals that were wrong or failed, and why; else empty
   std::vector<GuestResult> guests;       // in their order
   double noise = 0;                      // what two copies of the first rival differed by
+  bool disturbed = false;                // others had the cores: the times say little
   int rounds = 0;
   int calls_in_group = 0;
   int verified = 0;  // timed calls whose outputs were held against the reference
 };
 
 // The first rival is also run against a copy of itself. `allowed` is Examined's: how far two right answers may differ.
-// With no rival the candidate is its own copy.
+// With no rival the candidate is its own copy. A race that others disturbed is run again, and the quietest counts.
 Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
                         const Contestant& candidate, const std::vector<Contestant>& rivals,
                         const std::vector<Guest*>& guests, const std::vector<double>& allowed, const RaceRules& rules);

@@ -103,6 +103,9 @@ TEST_P(EveryProtocol, BringsTheAnswerAndItsUsage) {
   EXPECT_TRUE(cut.ok() && !cut.whole && cut.text == "as far as");
   const Answer silent = ask(at("silentusage"));
   EXPECT_TRUE(silent.ok() && silent.usage.guessed && silent.usage.output_tokens == 5);
+  // llama.cpp's server leaves the beginning of a stream out where the first token is half a character.
+  const Answer half = ask(at("halfusage"));
+  EXPECT_TRUE(half.ok() && half.usage.guessed && half.usage.output_tokens == 4 && half.usage.input_tokens > 0);
 }
 
 TEST_P(EveryProtocol, SendsTheKeyInItsHeaderAndNowhereElse) {

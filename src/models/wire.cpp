@@ -24,8 +24,12 @@ Answer garbled(const Endpoint& endpoint, const std::string& what, bool try_again
 Answer as_answer(Heard heard, const Endpoint& endpoint, const Request& request) {
   Answer answer;
   answer.usage = heard.usage;
-  if (!heard.usage_said) {
+  // Servers leave out either number, or both: no question takes no tokens.
+  if (answer.usage.input_tokens == 0) {
     for (const Message& message : request.messages) answer.usage.input_tokens += guessed_tokens(message.text);
+    answer.usage.guessed = true;
+  }
+  if (answer.usage.output_tokens == 0 && !heard.text.empty()) {
     answer.usage.output_tokens = guessed_tokens(heard.text);
     answer.usage.guessed = true;
   }

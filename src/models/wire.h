@@ -14,12 +14,11 @@ namespace kw::models {
 // What has been heard of an answer so far.
 struct Heard {
   std::string text;
-  std::string refusal;    // the model's words, or the reason why it declined
-  bool cut = false;       // at the limit of tokens
-  bool finished = false;  // the model said that it is done
-  bool closed = false;    // the stream said its last word
-  bool usage_said = false;
-  Usage usage;
+  std::string refusal;             // the model's words, or the reason why it declined
+  bool cut = false;                // at the limit of tokens
+  bool finished = false;           // the model said that it is done
+  bool closed = false;             // the stream said its last word
+  Usage usage;                     // zero where nothing was said
   std::optional<Trouble> trouble;  // an error inside of the answer
 };
 

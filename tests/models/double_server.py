@@ -111,6 +111,10 @@ class Double(BaseHTTPRequestHandler):
     def case_silentusage(self):
         self.answer("four words and more", usage=False)
 
+    def case_halfusage(self):
+        """Says what came out and not what went in."""
+        self.answer("four words and more", usage="half")
+
     def case_newlimit(self):
         if "max_tokens" in self.request_body:
             self.error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
@@ -212,19 +216,21 @@ class Double(BaseHTTPRequestHandler):
 
     def whole(self, text, reason, usage, refusal=False):
         went_in, came_out = self.counts(text)
+        half = usage == "half"
         if self.anthropic:
             stop = "refusal" if refusal else {"stop": "end_turn", "length": "max_tokens"}[reason]
             blocks = [{"type": "text", "text": text}] if text else []
             body = {"id": "msg_double", "type": "message", "role": "assistant", "model": self.request_body["model"],
                     "content": blocks, "stop_reason": stop, "stop_sequence": None}
-            body["usage"] = {"input_tokens": went_in, "cache_read_input_tokens": 5, "output_tokens": came_out} if usage else None
+            before = {} if half else {"input_tokens": went_in, "cache_read_input_tokens": 5}
+            body["usage"] = dict(before, output_tokens=came_out) if usage else None
             return body
         message = {"role": "assistant", "content": None if refusal else text, "refusal": text if refusal else None}
         body = {"id": "chatcmpl-double", "object": "chat.completion", "created": 1, "model": self.request_body["model"],
                 "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}]}
         if usage:
-            body["usage"] = {"prompt_tokens": went_in + 5, "completion_tokens": came_out, "total_tokens": went_in + 5 + came_out,
-                             "prompt_tokens_details": {"cached_tokens": 5}}
+            before = {} if half else {"prompt_tokens": went_in + 5, "prompt_tokens_details": {"cached_tokens": 5}}
+            body["usage"] = dict(before, completion_tokens=came_out, total_tokens=went_in + 5 + came_out)
         return body
 
     def events(self, text, reason, usage, refusal=False):

@@ -13,7 +13,6 @@ using Json = nlohmann::json;
 void take_usage(const Json& object, Heard& heard) {
   const auto usage = object.find("usage");
   if (usage == object.end() || !usage->is_object()) return;
-  heard.usage_said = true;
   if (usage->contains("input_tokens")) {
     heard.usage.cached_tokens = count_in(*usage, "cache_read_input_tokens");
     heard.usage.input_tokens =

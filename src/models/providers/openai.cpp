@@ -12,7 +12,6 @@ using Json = nlohmann::json;
 void take_usage(const Json& object, Heard& heard) {
   const auto usage = object.find("usage");
   if (usage == object.end() || !usage->is_object()) return;
-  heard.usage_said = true;
   heard.usage.input_tokens = count_in(*usage, "prompt_tokens");
   heard.usage.output_tokens = count_in(*usage, "completion_tokens");
   if (const auto details = usage->find("prompt_tokens_details"); details != usage->end()) {
