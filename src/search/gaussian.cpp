@@ -14,6 +14,8 @@ constexpr double kOfDimensions = 0.3;
 constexpr double kOfPairs = 0.1;
 // Numbers that are so many times apart (log2) have little to say about each other.
 constexpr double kReach = 1.5;
+// The correlation of two like tasks' times.
+constexpr double kAcrossTasks = 0.8;
 
 double density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * M_PI); }
 double share_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
@@ -44,13 +46,19 @@ double Gaussian::covariance(const Place& a, const Place& b) const {
     squares += likeness * likeness;
   }
   const double pairs = (sum * sum - squares) / 2;
-  return kOfKernels * kOfKernels + kOfDimensions * kOfDimensions * sum + kOfPairs * kOfPairs * pairs;
+  const double same = a.elsewhere == b.elsewhere ? 1 : kAcrossTasks;
+  return same * (kOfKernels * kOfKernels + kOfDimensions * kOfDimensions * sum + kOfPairs * kOfPairs * pairs);
 }
 
 void Gaussian::observe(const Point& point, double value, double doubt) {
   places_.push_back(place_of(point));
   values_.push_back(value);
   variances_.push_back(doubt * doubt);
+}
+
+void Gaussian::recall(const Point& point, double value, double doubt) {
+  observe(point, value, doubt);
+  places_.back().elsewhere = true;
 }
 
 std::vector<Gaussian::Choice> Gaussian::choose(const std::vector<Point>& points, const std::vector<double>& expected,

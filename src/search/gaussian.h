@@ -17,6 +17,8 @@ class Gaussian {
 
   // `doubt` is the standard deviation of the value itself: how much measuring it again may differ.
   void observe(const Point& point, double value, double doubt);
+  // The same of another task, which is like this one but not the same: however many of these agree, they leave a doubt.
+  void recall(const Point& point, double value, double doubt);
 
   struct Choice {
     Point point;
@@ -33,6 +35,7 @@ class Gaussian {
   struct Place {
     std::size_t kernel;
     std::vector<double> sizes;
+    bool elsewhere = false;  // of another task
   };
   Place place_of(const Point& point) const;
   double covariance(const Place& a, const Place& b) const;

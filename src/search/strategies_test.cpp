@@ -160,5 +160,21 @@ TEST(Gaussian, LearnsWhatAValueDoesAndKnowsWhatItDoesNotKnow) {
   EXPECT_GT(later[0].gain, 0);
 }
 
+TEST(Gaussian, BelievesItsOwnTaskRatherThanManyOthers) {
+  const Space space = *Space::of({kernel_of("tiles", kFirst)}, {"g++", "clang++"});
+  const std::vector<Point> all = space.all(0, 1000);
+  const auto hope_of_first = [&](auto learn) {
+    Gaussian model(space);
+    for (int i = 0; i < 100; ++i) learn(model);
+    const auto chosen = model.choose({all[0]}, {0}, 0, 1);
+    return chosen[0].hope;
+  };
+  const double here = hope_of_first([&](Gaussian& model) { model.observe(all[0], -0.5, 0.1); });
+  const double elsewhere = hope_of_first([&](Gaussian& model) { model.recall(all[0], -0.5, 0.1); });
+  EXPECT_NEAR(here, 0.5, 0.05);
+  // A hundred times the same of others leave it open what it is here.
+  EXPECT_GT(elsewhere, 0.8);
+}
+
 }  // namespace
 }  // namespace kw::search

@@ -16,7 +16,7 @@ constexpr std::size_t kEnumerated = 700;  // of a kernel's points; smaller space
 constexpr double kMuchSlower = 0.5;
 constexpr double kLastResort = 1;
 constexpr double kDoubt = 0.03;           // of a measurement: three percent
-constexpr double kDoubtOfLessons = 0.6;   // of what was measured on another task
+constexpr double kDoubtOfLessons = 0.15;  // of what was measured on another task
 constexpr double kTrustInLeanings = 0.5;  // what holds on average holds half here
 constexpr double kLeastHope = 0.01;       // a gain below one percent is not worth a measurement
 constexpr std::size_t kSeenBeforeGivingUp = 24;
@@ -83,7 +83,7 @@ class Surrogate : public Strategy {
     for (const Lesson& lesson : lessons_) {
       if (std::ranges::find(notes_.seen(), lesson.point, &Observation::point) != notes_.seen().end()) continue;
       const double value = std::min(std::log(lesson.time) + base_of(lesson.point.kernel), slow);
-      model.observe(lesson.point, value - expected_of(lesson.point), kDoubtOfLessons / std::max(lesson.weight, 0.05));
+      model.recall(lesson.point, value - expected_of(lesson.point), kDoubtOfLessons / std::max(lesson.weight, 0.05));
     }
     return model;
   }
