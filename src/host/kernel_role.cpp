@@ -20,6 +20,7 @@
 #include <numeric>
 
 #include "host/control.h"
+#include "host/rest.h"
 #include "host/roles.h"
 #include "host/warmth.h"
 #include "targets/cpu/call_image.h"
@@ -97,14 +98,6 @@ void reset_registers() {
   asm volatile("fldcw %0; cld" : : "m"(x87));
 #elif defined(__aarch64__)
   asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
-#endif
-}
-
-inline void rest() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
 #endif
 }
 

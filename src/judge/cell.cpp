@@ -8,9 +8,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 #include <cassert>
@@ -18,6 +15,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "host/rest.h"
 
 namespace kw::judge {
 namespace {
@@ -38,14 +37,6 @@ std::uint64_t now_ns() {
 
 std::uint64_t ns_of(Clock::time_point time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
 
-void rest() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 bool has_ended(int watch) {
   pollfd waiting{watch, POLLIN, 0};
   return ::poll(&waiting, 1, 0) > 0;
@@ -54,9 +45,9 @@ bool has_ended(int watch) {
 // Spins until `value` is `wanted`; looks now and then whether it still can become so.
 bool spin(const std::atomic<std::uint32_t>& value, std::uint32_t wanted, std::uint64_t deadline_ns, int watch) {
   for (;;) {
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 50000; ++i) {
       if (value.load(std::memory_order_acquire) == wanted) return true;
-      rest();
+      host::rest();
     }
     if (now_ns() > deadline_ns || has_ended(watch)) return value.load(std::memory_order_acquire) == wanted;
   }

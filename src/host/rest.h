@@ -1,0 +1,16 @@
+// What is done between two looks by who waits for another core's word.
+#pragma once
+
+namespace kw::host {
+
+// Slow enough to leave most of a shared core to its other half. Not by x86's PAUSE: a hypervisor takes many of those
+// for a lock that waits for somebody without a core, and gives this one away, for a third of a millisecond at a time.
+inline void rest() {
+#if defined(__x86_64__)
+  asm volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+}  // namespace kw::host
