@@ -30,6 +30,13 @@ function(kw_module name)
   endif()
   list(TRANSFORM ARG_DEPENDS PREPEND kw_)
   target_link_libraries(kw_${name} PUBLIC kw_flags fmt::fmt ${ARG_DEPENDS} PRIVATE ${ARG_LIBRARIES})
+  # Built without optimisation, the fuzzers' time goes into the same headers again and again.
+  if(KW_FUZZERS AND name STREQUAL "base")
+    target_precompile_headers(kw_base PRIVATE <algorithm> <cmath> <filesystem> <functional> <map> <memory> <optional> <set>
+                                              <span> <string> <vector> <fmt/format.h>)
+  elseif(KW_FUZZERS)
+    target_precompile_headers(kw_${name} REUSE_FROM kw_base)
+  endif()
   # An x_bench.cpp is a program kw_x_bench.
   if(KW_TESTS)
     foreach(bench ${benches})

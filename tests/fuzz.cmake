@@ -7,7 +7,7 @@ list(JOIN programs " " programs)
 
 add_test(NAME fuzz.build COMMAND sh -c "'${CMAKE_COMMAND}' --preset fuzz && '${CMAKE_COMMAND}' --build --preset fuzz --target ${programs}"
          WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-set_tests_properties(fuzz.build PROPERTIES LABELS slow FIXTURES_SETUP fuzzers TIMEOUT 1800)
+set_tests_properties(fuzz.build PROPERTIES LABELS slow FIXTURES_SETUP fuzzers TIMEOUT 1800 COST 200)
 
 foreach(subject ${subjects})
   set(found ${CMAKE_BINARY_DIR}/fuzz/${subject})
