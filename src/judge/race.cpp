@@ -634,8 +634,10 @@ class Race {
       result_.guests.push_back(guest.result(guest_pairs(guest), rules_.seed));
     }
     // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
-    result_.noise = busy() ? std::max(noise(), 1.0) : noise();
-    result_.disturbed = result_.disturbed || result_.noise > kMostNoise;
+    const double seen = noise();
+    result_.noise = busy() ? std::max(seen, 1.0) : seen;
+    // Long calls are interrupted in every round and average over it: that alone is no reason to run them again.
+    result_.disturbed = result_.disturbed || seen > kMostNoise;
     result_.time_ns = median_of(times_of(0));
     for (std::size_t i = 1; i < twin_; ++i) {
       if (const std::optional<Ratio> one = ratio(0, i)) result_.ratios[i - 1] = *one;
