@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "judge/cores.h"
+#include "judge/excess.h"
 #include "judge/secret.h"
 #include "judge/temperature.h"
 #include "ops/draw.h"
@@ -31,16 +32,6 @@ constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
 // References for timed calls may take this share of the budget.
 constexpr double kReferenceShare = 0.25;
 constexpr int kFewestVerified = 2;
-// CPU time of a turn outside of its lap that nobody is charged with, beyond what a rival needs: a part of the lap,
-// since who uses much memory leaves the host's own in a slower place, and so much in any case.
-constexpr double kFreeExcessShare = 0.01;
-constexpr double kFreeExcessNs = 300;
-// What is charged beyond this is no chance.
-constexpr double kMostExcessShare = 0.1;
-constexpr double kMostExcessNs = 2'000;
-constexpr double kBusyExcessNs = 1'000'000;
-// Medians that differ by so many of their standard errors differ.
-constexpr double kSureErrors = 4;
 // A turn without calls is the host's work alone: so many times what a rival's takes, and so much more, is no chance.
 constexpr double kSlowEmpty = 3;
 constexpr double kSlowEmptyNs = 20'000;
@@ -74,21 +65,12 @@ std::uint64_t group_bytes() {
 
 struct Runner {
   Cell cell;
-  std::vector<double> laps_ns;    // one a round: of one call
-  std::vector<double> excess_ns;  // one a round: CPU time before and after the lap
-  std::vector<bool> clean;        // one a round: nobody took the clock's core away in this turn
-  double empty_ns = 0;            // what a lap of no calls takes
-  std::vector<double> warm_ns;    // one a round: the call that warms up
+  std::vector<double> laps_ns;  // one a round: of one call
+  Turns turns;                  // what it did outside of its laps
+  double empty_ns = 0;          // what a lap of no calls takes
+  std::vector<double> warm_ns;  // one a round: the call that warms up
   std::string failed;
 };
-
-// The standard error of a median, from the spread around it.
-double error_of_median(const std::vector<double>& values) {
-  const double middle = median_of(values);
-  std::vector<double> distances;
-  for (double value : values) distances.push_back(std::fabs(value - middle));
-  return 1.86 * median_of(distances) / std::sqrt(static_cast<double>(values.size()));
-}
 
 // How often this thread had to give up its core.
 long times_interrupted() {
@@ -401,9 +383,8 @@ class Race {
       scrub_inputs();
       if (!lap) continue;
       clean = clean && last_clean_;
-      runner.clean.push_back(last_clean_);
       runner.laps_ns.push_back(std::max(*lap - runner.empty_ns, 1.0) / group_);
-      runner.excess_ns.push_back(last_excess_ns_);
+      runner.turns.add(last_excess_ns_, last_clean_);
     }
     clean_.push_back(clean);
     if (rules_.glance != nullptr) return {};
@@ -532,48 +513,20 @@ class Race {
   bool busy() const { return std::ranges::count(clean_, true) < static_cast<std::ptrdiff_t>(kFewestPairs); }
 
   std::vector<double> counted(const std::vector<double>& of_rounds) const {
-    return busy() ? of_rounds : those(of_rounds, clean_);
-  }
-
-  static std::vector<double> those(const std::vector<double>& values, const std::vector<bool>& kept) {
-    std::vector<double> some;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (kept[i]) some.push_back(values[i]);
+    if (busy()) return of_rounds;
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < of_rounds.size(); ++i) {
+      if (clean_[i]) kept.push_back(of_rounds[i]);
     }
-    return some;
+    return kept;
   }
 
   double lap_ns() const { return group_ * median_of(counted(runners_[0].laps_ns)); }
 
-  // CPU time of a turn outside of its lap, beyond what others need there: the difference of the medians, less what
-  // chance and the kernel's use of memory may make of it. Each turn stands for itself here: a busy machine that leaves
-  // hardly a round whole leaves many of them.
-  struct Excess {
-    double ns = 0;
-    bool sure = true;  // else the clock's reader was interrupted in nearly every turn, and waiting looks like work
-  };
   Excess excess() const {
-    bool sure = true;
-    std::vector<double> own, others;
-    const auto take = [&] {
-      own = excess_of(runners_[0], sure);
-      others = excess_of(runners_[twin_], sure);
-      if (twin_ > 1 && runners_[1].failed.empty())
-        std::ranges::copy(excess_of(runners_[1], sure), std::back_inserter(others));
-    };
-    take();
-    if (std::min(own.size(), others.size()) < kFewestPairs) {
-      sure = false;
-      take();
-    }
-    if (own.empty() || others.empty()) return {};
-    const double error = std::hypot(error_of_median(own), error_of_median(others));
-    const double free_ns = kSureErrors * error + kFreeExcessShare * lap_ns() + kFreeExcessNs;
-    return {std::max(median_of(own) - median_of(others) - free_ns, 0.0), sure};
-  }
-
-  static std::vector<double> excess_of(const Runner& runner, bool clean) {
-    return clean ? those(runner.excess_ns, runner.clean) : runner.excess_ns;
+    std::vector<const Turns*> others = {&runners_[twin_].turns};
+    if (twin_ > 1 && runners_[1].failed.empty()) others.push_back(&runners_[1].turns);
+    return excess_of(runners_[0].turns, others, lap_ns());
   }
 
   // Of one call. What was worked outside of the laps is charged to them.
@@ -660,8 +613,7 @@ class Race {
 
   // Work that was done outside of the laps shows in the CPU time: more of it than a rival needs to be called.
   void check_cpu_time() {
-    const auto [outside_ns, sure] = excess();
-    const double tolerated_ns = sure ? kMostExcessShare * lap_ns() + kMostExcessNs : lap_ns() + kBusyExcessNs;
+    const auto [outside_ns, tolerated_ns] = excess();
     if (outside_ns <= tolerated_ns) return;
     result_.finding = Finding{VerdictStage::time,
                               fmt::format("used {:.1f} us of CPU time a turn outside of the calls that were timed "

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "base/files.h"
+#include "base/scratch.h"
 #include "report/page_data.h"
 #include "store/by_hand.h"
 
@@ -18,14 +19,6 @@ namespace fs = std::filesystem;
 
 class APage : public testing::Test {
  protected:
-  APage() : folder_(fs::path(testing::TempDir()) / "a_page"), store_(fresh()) {}
-  ~APage() override { fs::remove_all(folder_); }
-
-  store::Store fresh() {
-    fs::remove_all(folder_);
-    return *store::Store::open(folder_);
-  }
-
   // A run of these items, each judged as its verdict says.
   std::int64_t run_of(const std::vector<store::NewItem>& items, const std::vector<Verdict>& verdicts) {
     const std::int64_t machine = *store_.add_machine(store::machine_by_hand());
@@ -45,8 +38,8 @@ class APage : public testing::Test {
     return Json::parse(*text);
   }
 
-  const fs::path folder_;
-  store::Store store_;
+  const ScratchFolder folder_;
+  store::Store store_ = *store::Store::open(folder_.path());
 };
 
 // Each made from the one before it.

@@ -1,0 +1,28 @@
+// Work that a kernel does outside of the laps that are timed: it shows in the CPU time that the system accounts to it.
+#pragma once
+
+#include <vector>
+
+namespace kw::judge {
+
+// What was seen of one kernel, turn by turn.
+struct Turns {
+  std::vector<double> excess_ns;  // CPU time before and after the lap
+  std::vector<bool> clean;        // nobody took the clock's core away: else waiting looks like work
+
+  void add(double ns, bool was_clean) {
+    excess_ns.push_back(ns);
+    clean.push_back(was_clean);
+  }
+};
+
+struct Excess {
+  double ns = 0;            // to be charged: beyond what others need, chance and the use of memory
+  double tolerated_ns = 0;  // what is charged beyond this is no chance
+};
+
+// Of a kernel whose lap takes `lap_ns`, against others. Each turn stands for itself: a busy machine that leaves hardly
+// a round whole leaves many of them.
+Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, double lap_ns);
+
+}  // namespace kw::judge
