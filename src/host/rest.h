@@ -3,8 +3,9 @@
 
 namespace kw::host {
 
-// Slow enough to leave most of a shared core to its other half. Not by x86's PAUSE: a hypervisor takes many of those
-// for a lock that waits for somebody without a core, and gives this one away, for a third of a millisecond at a time.
+// Slow enough to leave most of a shared core to its other half. Not by x86's PAUSE: a hypervisor may take many of those
+// for a lock that waits for somebody without a core, and give this one away. Laps were seen a third of a millisecond
+// too long with it.
 inline void rest() {
 #if defined(__x86_64__)
   asm volatile("lfence" ::: "memory");
