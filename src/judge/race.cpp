@@ -658,7 +658,7 @@ Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const
   for (int i = 0; i < kMoreRaces && may_repeat && best.disturbed && !best.finding; ++i) {
     std::this_thread::sleep_for(kBetweenRaces);
     KW_TRY(RaceResult another, run());
-    if (another.finding || another.noise < best.noise) best = std::move(another);
+    if (another.finding || !another.disturbed || another.noise < best.noise) best = std::move(another);
   }
   return best;
 }
