@@ -45,6 +45,8 @@ constexpr double kMostNoise = 0.5;
 // Such a race is run so many times more, after a while.
 constexpr int kMoreRaces = 2;
 constexpr auto kBetweenRaces = 200ms;
+// Whoever gives it less time, as a batch does, has many to judge and would wait longer than it races.
+constexpr double kWorthRepeatingS = 0.2;
 // At a glance, so many times slower is far behind.
 constexpr double kFarBehind = 3;
 // Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.
@@ -653,8 +655,8 @@ Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const
                         const std::vector<Guest*>& guests, const std::vector<double>& allowed, const RaceRules& rules) {
   const auto run = [&] { return Race(task, sandbox, inputs, allowed, rules).run(candidate, rivals, guests); };
   KW_TRY(RaceResult best, run());
-  // At a glance, and with a number of rounds that somebody chose, there is one.
-  const bool may_repeat = rules.glance == nullptr && rules.stops_early;
+  // At a glance, in little time and with a number of rounds that somebody chose, there is one.
+  const bool may_repeat = rules.glance == nullptr && rules.stops_early && rules.budget_s >= kWorthRepeatingS;
   for (int i = 0; i < kMoreRaces && may_repeat && best.disturbed && !best.finding; ++i) {
     std::this_thread::sleep_for(kBetweenRaces);
     KW_TRY(RaceResult another, run());
