@@ -23,13 +23,9 @@ inline const void* prepare_ConvTranspose(const kw::Call& call, const kw::Node& n
   return packed;
 }
 
-// Of vectors of eight.
-template <class V>
-inline void store_in_turn(V a, V b, float* to) {
-  if constexpr (simd::kLanes == 8) {
-    simd::store(to, V(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)));
-    simd::store(to + 8, V(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)));
-  }
+inline void store_in_turn(simd::Eight a, simd::Eight b, float* to) {
+  simd::store(to, simd::Eight(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)));
+  simd::store(to + 8, simd::Eight(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)));
 }
 
 // A row of the output from those of its phases, `pitch` apart: phase r has the taps from begin[r] to begin[r + 1]; one
@@ -39,8 +35,8 @@ inline void store_in_turn(V a, V b, float* to) {
   const int64_t phases = axis.phases();
   if (phases == 2 && begin[1] > begin[0] && begin[2] > begin[1]) {
     int64_t t = 0;
-    for (; simd::kLanes == 8 && 2 * t + 16 <= axis.output; t += 8) {
-      store_in_turn(simd::load(rows + t), simd::load(rows + pitch + t), to + 2 * t);
+    for (; 2 * t + 16 <= axis.output; t += 8) {
+      store_in_turn(simd::load_as<simd::Eight>(rows + t), simd::load_as<simd::Eight>(rows + pitch + t), to + 2 * t);
     }
     KW_KEEP_LOOP for (int64_t i = 2 * t; i < axis.output; ++i) to[i] = rows[i % 2 * pitch + i / 2];
     return;

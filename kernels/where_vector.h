@@ -11,10 +11,15 @@ using simd::Ints;
 using simd::kLanes;
 
 template <class Mask>
-inline Mask widened(const uint8_t* bytes) {
+inline Mask widened(const uint8_t* bytes) {  // the compilers' own conversion goes byte by byte
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Mask) == 64) {
+    return Mask(_mm512_maskz_cvtepu8_epi32(simd::kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))));
+  }
+#endif
 #if defined(__AVX2__)
   if constexpr (sizeof(Mask) == 32) {
-    int64_t all;  // the compilers' own conversion goes byte by byte
+    int64_t all;
     memcpy(&all, bytes, sizeof all);
     return Mask(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(all)));
   }

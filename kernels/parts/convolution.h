@@ -84,11 +84,9 @@ struct Axes {
   return axes;
 }
 
-// Of vectors of eight.
-template <class V>
-inline V every_second(V a, V b) {
-  if constexpr (simd::kLanes == 8) return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-  return a;
+inline simd::Eight every_second(const float* from) {
+  return __builtin_shufflevector(simd::load_as<simd::Eight>(from), simd::load_as<simd::Eight>(from + 8), 0, 2, 4, 6, 8,
+                                 10, 12, 14);
 }
 
 // One row of a phase: `count` places from input position `first`, zeros outside of the input.
@@ -108,10 +106,8 @@ inline V every_second(V a, V b) {
       simd::store(to + inside - kLanes, simd::load(from + inside - kLanes));
       i = inside;
     }
-  } else if (stride == 2 && kLanes == 8) {
-    for (; i + kLanes <= inside && 2 * (i + kLanes) <= input - first; i += kLanes) {
-      simd::store(to + i, every_second(simd::load(from + 2 * i), simd::load(from + 2 * i + kLanes)));
-    }
+  } else if (stride == 2) {
+    for (; i + 8 <= inside && 2 * (i + 8) <= input - first; i += 8) simd::store(to + i, every_second(from + 2 * i));
   }
   KW_KEEP_LOOP for (; i < inside; ++i) to[i] = from[i * stride];
   KW_KEEP_LOOP for (; i < count; ++i) to[i] = 0;

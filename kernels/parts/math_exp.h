@@ -49,9 +49,16 @@ inline ExpParts exp_parts(Floats x) {
   return {n.bits - 0x4b400000, exp_less_one(x, n.number)};
 }
 
-inline Floats exp(Floats x) {
+template <class V>
+inline V exp(V x) {
   x = x > 89 ? splat(89.0f) : x;  // NaN passes
   x = x < -105 ? splat(-105.0f) : x;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const V n = nearest_whole(x, kLog2OfE).number, scaled = exp_less_one(x, n) + 1;
+    return V(_mm512_maskz_scalef_ps(kAll, __m512(scaled), __m512(n)));
+  }
+#endif
   const ExpParts parts = exp_parts(x);
   return times_power_of_two(parts.less_one + 1, parts.n);
 }

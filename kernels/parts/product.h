@@ -232,34 +232,35 @@ inline int64_t block_size(int64_t m, int64_t depth) {
 // Is the left matrix used often enough to pay for the packing, and too large to be read as it lies?
 inline bool packs_left(int64_t m, int64_t n, int64_t depth) { return m * depth > 16384 && n >= 8 * kPanel; }
 
-// Eight columns of up to eight rows: each column as one vector, that goes beyond its own elements.
-template <class V>
-inline void pack_eight(const float* from, int64_t row, int64_t rows, float* to) {
-  if constexpr (kLanes == 8) {
-    V v[8], pairs[8], fours[8];
-    KW_UNROLL for (int r = 0; r < 8; ++r) v[r] = simd::load(from + (r < rows ? r * row : 0));
-    KW_UNROLL for (int r = 0; r < 8; r += 2) {
-      pairs[r] = __builtin_shufflevector(v[r], v[r + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-      pairs[r + 1] = __builtin_shufflevector(v[r], v[r + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    KW_UNROLL for (int r = 0; r < 4; ++r) {
-      const int at = r / 2 * 4 + r % 2;
-      fours[2 * r] = __builtin_shufflevector(pairs[at], pairs[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-      fours[2 * r + 1] = __builtin_shufflevector(pairs[at], pairs[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    KW_UNROLL for (int k = 0; k < 4; ++k) {
-      simd::store(to + k * rows, V(__builtin_shufflevector(fours[k], fours[k + 4], 0, 1, 2, 3, 8, 9, 10, 11)));
-    }
-    KW_UNROLL for (int k = 0; k < 4; ++k) {
-      simd::store(to + (k + 4) * rows, V(__builtin_shufflevector(fours[k], fours[k + 4], 4, 5, 6, 7, 12, 13, 14, 15)));
-    }
+// Eight columns of up to eight rows, `pitch` apart: each column as one vector, that goes beyond its own elements.
+inline void pack_eight(const float* from, int64_t row, int64_t rows, int64_t pitch, float* to) {
+  using simd::Eight;
+  Eight v[8], pairs[8], fours[8];
+  KW_UNROLL for (int r = 0; r < 8; ++r) v[r] = simd::load_as<Eight>(from + (r < rows ? r * row : 0));
+  KW_UNROLL for (int r = 0; r < 8; r += 2) {
+    pairs[r] = __builtin_shufflevector(v[r], v[r + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    pairs[r + 1] = __builtin_shufflevector(v[r], v[r + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  KW_UNROLL for (int r = 0; r < 4; ++r) {
+    const int at = r / 2 * 4 + r % 2;
+    fours[2 * r] = __builtin_shufflevector(pairs[at], pairs[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    fours[2 * r + 1] = __builtin_shufflevector(pairs[at], pairs[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  KW_UNROLL for (int k = 0; k < 4; ++k) {
+    simd::store(to + k * pitch, Eight(__builtin_shufflevector(fours[k], fours[k + 4], 0, 1, 2, 3, 8, 9, 10, 11)));
+  }
+  KW_UNROLL for (int k = 0; k < 4; ++k) {
+    simd::store(to + (k + 4) * pitch,
+                Eight(__builtin_shufflevector(fours[k], fours[k + 4], 4, 5, 6, 7, 12, 13, 14, 15)));
   }
 }
 
 [[gnu::noinline]] inline void pack_rows(Left a, int64_t rows, int64_t depth, float* to) {
   int64_t k = 0;
-  for (; kLanes == 8 && rows <= 8 && a.step == 1 && (k + 7) * rows + 8 <= depth * rows; k += 8) {
-    pack_eight<Floats>(a.data + k, a.row, rows, to + k * rows);
+  const int64_t beyond = rows > 8 ? 16 : 8;
+  for (; a.step == 1 && (k + 7) * rows + beyond <= depth * rows; k += 8) {
+    if (rows > 8) pack_eight(a.data + 8 * a.row + k, a.row, rows - 8, rows, to + k * rows + 8);
+    pack_eight(a.data + k, a.row, std::min<int64_t>(rows, 8), rows, to + k * rows);
   }
   KW_KEEP_LOOP for (; k < depth; ++k) {
     KW_KEEP_LOOP for (int64_t r = 0; r < rows; ++r) to[k * rows + r] = a.data[r * a.row + k * a.step];

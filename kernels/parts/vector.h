@@ -45,6 +45,7 @@ template <class T, int N = kLanes>
 using Vector = typename VectorOf<T, N>::type;
 
 using Floats = Vector<float>;
+using Eight = Vector<float, 8>;  // whatever the processor has: for what is shuffled
 using Ints = Vector<int32_t>;
 using Unsigned = Vector<uint32_t>;
 
@@ -73,6 +74,12 @@ inline Ints first_lanes(int64_t count) {
   for (int i = 0; i < kLanes; ++i) place[i] = i;
   return place < static_cast<int32_t>(std::min<int64_t>(count, kLanes));
 }
+#if defined(__AVX512F__)
+// Of 16 lanes, a bit each. Intrinsics that take them are used with all where there are others without: GCC 12 warns of
+// something uninitialised in those.
+inline constexpr __mmask16 kAll = 0xffff;
+inline __mmask16 first_bits(int64_t count) { return static_cast<__mmask16>(count < 16 ? (1u << count) - 1 : 0xffffu); }
+#endif
 // The lanes that `there` names; the others hold 0, or keep what was in memory.
 template <class Mask>
 inline Floats load_where(Mask there, const float* from) {
@@ -95,11 +102,21 @@ inline void store_where(Mask there, float* to, Vector<float, sizeof(Mask) / 4> v
   }
 }
 // The first `count` elements, all where there are more; the other lanes hold `rest`.
-inline Floats load_some(const float* from, int64_t count, float rest = 0) {
+template <class V = Floats>
+inline V load_some(const float* from, int64_t count, float rest = 0) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return V(_mm512_mask_loadu_ps(__m512(V{} + rest), first_bits(count), from));
+#endif
   const Ints there = first_lanes(count);
   return there ? load_where(there, from) : splat(rest);
 }
-inline void store_some(float* to, Floats value, int64_t count) { store_where(first_lanes(count), to, value); }
+template <class V>
+inline void store_some(float* to, V value, int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return _mm512_mask_storeu_ps(to, first_bits(count), __m512(value));
+#endif
+  store_where(first_lanes(count), to, value);
+}
 
 inline Floats abs(Floats x) { return floats_of(bits_of(x) & 0x7fffffff); }
 // `magnitude` with the sign of `sign`.
@@ -113,7 +130,7 @@ inline Floats min(Floats a, Floats b) { return a < b ? a : b; }
 template <class V>
 inline V sqrt(V x) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) return V(_mm512_sqrt_ps(__m512(x)));
+  if constexpr (sizeof(V) == 64) return V(_mm512_maskz_sqrt_ps(kAll, __m512(x)));
 #endif
 #if defined(__AVX__)
   if constexpr (sizeof(V) == 32) return V(_mm256_sqrt_ps(__m256(x)));
@@ -144,6 +161,9 @@ inline Floats fma(Floats a, float b, float c) { return fma(a, Floats{} + b, Floa
 // Whether a comparison holds in any lane.
 template <class V>
 inline bool any(V mask) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return _mm512_test_epi32_mask(__m512i(mask), __m512i(mask)) != 0;
+#endif
 #if defined(__AVX__)
   if constexpr (sizeof(V) == 32) return !_mm256_testz_si256(__m256i(mask), __m256i(mask));
 #endif
@@ -158,7 +178,7 @@ template <Whole kWay, class V>
 inline V to_whole(V x) {
   [[maybe_unused]] constexpr int kMode = kWay == Whole::nearest ? 8 : kWay == Whole::down ? 9 : 10;  // x86: and quiet
 #if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) return V(_mm512_roundscale_ps(__m512(x), kMode));
+  if constexpr (sizeof(V) == 64) return V(_mm512_maskz_roundscale_ps(kAll, __m512(x), kMode));
 #endif
 #if defined(__AVX__)
   if constexpr (sizeof(V) == 32) return V(_mm256_round_ps(__m256(x), kMode));

@@ -3,15 +3,16 @@
 // Winograd's minimal filtering. F(4x4, 3x3), for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the
 // kernels are transformed, and then 36 products of a channel make what 4 x 4 outputs take from it, not 144. F(4, 3),
 // for kernels of 3 along the last axis: 6 products for 4 outputs, not 12. For each of the 36 or 6 parts the sum over
-// the channels is a matrix product: features by channels, channels by tiles. A third axis before them only makes those
-// sums longer. What is off in one element of a tile, an infinity too, reaches all of its outputs.
+// the channels is a matrix product: features by channels, channels by tiles. A third axis before them makes those sums
+// longer, and its planes stand side by side. What is off in one element of a tile, an infinity too, reaches all of its
+// outputs.
 
 KW_TUNE(WINOGRAD_TILES, 64, 16, 32, 48, 64, 96);  // at a time
 
 namespace winograd {
 
-using product::Floats;
-using product::kLanes;
+using Floats = simd::Eight;  // tiles that are transformed together: wider ones would often stay half empty
+inline constexpr int kLanes = 8;
 inline constexpr int kOut = 4, kIn = 6;  // along the last axis, of one tile
 // `kTall`: how many rows of inputs a tile has, kIn or 1.
 template <int kTall>
@@ -88,55 +89,39 @@ template <int kTall>
 // ---- Between rows of memory and vectors of tiles.
 
 // As rows of two matrices of 4 x 4, one in each half of a vector: both turned.
-template <class V>
-[[gnu::always_inline]] inline void turn(V (&v)[kOut]) {
-  const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
-  const V b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
-  const V c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
-  const V d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
+[[gnu::always_inline]] inline void turn(Floats (&v)[kOut]) {
+  const Floats a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
+  const Floats b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
+  const Floats c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
+  const Floats d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
   v[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
   v[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
   v[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
   v[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
 }
-template <class V>
-[[gnu::always_inline]] inline V low_halves(V a, V b) {
+[[gnu::always_inline]] inline Floats low_halves(Floats a, Floats b) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
 }
-template <class V>
-[[gnu::always_inline]] inline V high_halves(V a, V b) {
+[[gnu::always_inline]] inline Floats high_halves(Floats a, Floats b) {
   return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
 }
+[[gnu::always_inline]] inline Floats load(const float* from) { return simd::load_as<Floats>(from); }
 
 // v[j][t] = from[4 * t + j], and back.
-template <class V>
-[[gnu::always_inline]] inline void load_fours(const float* from, V (&v)[kOut]) {
-  if constexpr (kLanes == 8) {
-    const V a = simd::load(from), b = simd::load(from + 8), c = simd::load(from + 16), d = simd::load(from + 24);
-    v[0] = low_halves(a, c);
-    v[1] = high_halves(a, c);
-    v[2] = low_halves(b, d);
-    v[3] = high_halves(b, d);
-    turn(v);
-  } else {
-    for (int t = 0; t < kLanes; ++t) {
-      for (int j = 0; j < kOut; ++j) v[j][t] = from[kOut * t + j];
-    }
-  }
+[[gnu::always_inline]] inline void load_fours(const float* from, Floats (&v)[kOut]) {
+  const Floats a = load(from), b = load(from + 8), c = load(from + 16), d = load(from + 24);
+  v[0] = low_halves(a, c);
+  v[1] = high_halves(a, c);
+  v[2] = low_halves(b, d);
+  v[3] = high_halves(b, d);
+  turn(v);
 }
-template <class V>
-[[gnu::always_inline]] inline void store_fours(V (&v)[kOut], float* to) {
-  if constexpr (kLanes == 8) {
-    turn(v);
-    simd::store(to, low_halves(v[0], v[1]));
-    simd::store(to + 8, low_halves(v[2], v[3]));
-    simd::store(to + 16, high_halves(v[0], v[1]));
-    simd::store(to + 24, high_halves(v[2], v[3]));
-  } else {
-    for (int t = 0; t < kLanes; ++t) {
-      for (int j = 0; j < kOut; ++j) to[kOut * t + j] = v[j][t];
-    }
-  }
+[[gnu::always_inline]] inline void store_fours(Floats (&v)[kOut], float* to) {
+  turn(v);
+  simd::store(to, low_halves(v[0], v[1]));
+  simd::store(to + 8, low_halves(v[2], v[3]));
+  simd::store(to + 16, high_halves(v[0], v[1]));
+  simd::store(to + 24, high_halves(v[2], v[3]));
 }
 
 // ---- A block of tiles: `down` rows of `across` ones, beginning at tile (row, column).
@@ -146,7 +131,6 @@ struct Block {
 
   int64_t vectors() const { return (across + kLanes - 1) / kLanes; }
   int64_t tiles() const { return down * across; }
-  int64_t pitch() const { return (tiles() + product::kPanel - 1) / product::kPanel * product::kPanel; }
   // Of one row of inputs, split into four so that the tiles' elements lie side by side.
   int64_t quarter() const { return vectors() * kLanes + kLanes; }
 };
@@ -187,7 +171,7 @@ template <int kTall>
       KW_UNROLL for (int j = 0; j < kIn; ++j) {
         Floats column[kTall];
         KW_UNROLL for (int k = 0; k < kTall; ++k) {
-          column[k] = simd::load(from + k * line + (j % kOut) * quarter + j / kOut);
+          column[k] = load(from + k * line + (j % kOut) * quarter + j / kOut);
         }
         if constexpr (kTall == 1) {
           half[j][0] = column[0];
@@ -216,7 +200,7 @@ template <int kTall>
       Floats half[kIn][kRows<kTall>];
       KW_UNROLL for (int j = 0; j < kIn; ++j) {
         Floats column[kTall];
-        KW_UNROLL for (int k = 0; k < kTall; ++k) column[k] = simd::load(from + (k * kIn + j) * part);
+        KW_UNROLL for (int k = 0; k < kTall; ++k) column[k] = load(from + (k * kIn + j) * part);
         if constexpr (kTall == 1) {
           half[j][0] = column[0];
         } else {
@@ -241,9 +225,26 @@ template <int kTall>
 
 // ---- The whole.
 
-// Memory that run() takes, in floats.
+// Memory that run() takes.
 struct Memory {
   float *lines, *parts, *sums;
+  int32_t* offsets;
+};
+
+inline int64_t whole_panels(int64_t columns) {
+  return (columns + product::kPanel - 1) / product::kPanel * product::kPanel;
+}
+inline constexpr int64_t kBeyond = std::max(product::kPanel, kLanes);  // how far vectors reach beyond what is there
+
+// In each part the channels, in each of them the planes that any output sees, those of the padding too, in each the
+// tiles: what a tap of the first axis reads for all planes of the output lies side by side.
+struct Planes {
+  int64_t count, channel, part;
+
+  Planes(const convolution::Axis& axis, int64_t channels, const Block& block)
+      : count(axis.output + axis.kernel - 1),
+        channel(whole_panels(count * block.tiles())),
+        part(channels * channel + kBeyond) {}
 };
 
 // One block of one part of an image whose rows and planes of outputs are those of `whole`.
@@ -251,30 +252,37 @@ template <int kTall>
 void run_block(const convolution::Axes& axes, const float* x, int64_t channels, const float* weights, int64_t features,
                const float* bias, float* y, const convolution::Axes& whole, const Block& block, const Memory& memory) {
   const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
-  const int64_t depth = d.kernel * channels, plane = h.input * w.input;
+  const int64_t depth = d.kernel * channels, tiles = block.tiles(), columns = whole_panels(d.output * tiles);
   const int64_t y_row = whole[2].output, y_plane = whole[1].output * y_row;
-  const int64_t pitch = block.pitch(), part = d.input * channels * pitch + product::kPanel;
-  for (int64_t c = 0; c < d.input * channels; ++c) {  // plane by plane
-    transform_channel<kTall>(axes, x + (c % channels * d.input + c / channels) * plane, block, memory.lines,
-                             memory.parts + c * pitch, part);
-  }
-  for (int64_t o = 0; o < d.output; ++o) {
-    const int64_t first = std::clamp<int64_t>(d.pad - o, 0, d.kernel);
-    const int64_t last = std::clamp<int64_t>(d.input + d.pad - o, first, d.kernel);
-    const int64_t above = (last > first ? o + first - d.pad : 0) * channels;
-    product::each_rows(features, [&](int64_t i, int64_t rows) {
-      for (int f = 0; f < kParts<kTall>; ++f) {
-        const float* left = weights + i * kParts<kTall> * depth + (f * depth + first * channels) * rows;
-        const product::Right right{memory.parts + f * part + above * pitch, pitch};
-        product::tiles_of(rows, {left, 1, rows}, right, (last - first) * channels,
-                          {memory.sums + f * rows * pitch, pitch, pitch, false, nullptr});
+  const Planes planes(d, channels, block);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t p = 0; p < planes.count; ++p) {
+      const int64_t z = p - d.pad;
+      float* to = memory.parts + c * planes.channel + p * tiles;
+      if (z >= 0 && z < d.input) {
+        transform_channel<kTall>(axes, x + (c * d.input + z) * h.input * w.input, block, memory.lines, to, planes.part);
+      } else {
+        for (int f = 0; f < kParts<kTall>; ++f) std::fill_n(to + f * planes.part, tiles, 0.0f);
       }
-      for (int64_t r = 0; r < rows; ++r) {
-        transform_feature<kTall>(axes, memory.sums + r * pitch, rows * pitch, block, bias == nullptr ? 0 : bias[i + r],
-                                 y + ((i + r) * d.output + o) * y_plane, y_row * h.dilation);
-      }
-    });
+    }
   }
+  for (int64_t k = 0; k < depth; ++k) {
+    memory.offsets[k] = int32_t(k % channels * planes.channel + k / channels * tiles);
+  }
+  product::each_rows(features, [&](int64_t i, int64_t rows) {
+    for (int f = 0; f < kParts<kTall>; ++f) {
+      const product::Gathered right{memory.parts + f * planes.part, memory.offsets};
+      product::tiles_of(rows, {weights + (i * kParts<kTall> + f * rows) * depth, 1, rows}, right, depth,
+                        {memory.sums + f * rows * columns, columns, columns, false, nullptr});
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t o = 0; o < d.output; ++o) {
+        transform_feature<kTall>(axes, memory.sums + r * columns + o * tiles, rows * columns, block,
+                                 bias == nullptr ? 0 : bias[i + r], y + ((i + r) * d.output + o) * y_plane,
+                                 y_row * h.dilation);
+      }
+    }
+  });
 }
 
 // Outputs and inputs as far apart as a kernel's taps: those that begin at output (h, w) are a convolution of their own,
@@ -315,12 +323,13 @@ void run(const kw::Node& node, const convolution::Axes& axes, const float* x, in
   const convolution::Axes largest = part_of(axes, 0, 0);
   const int64_t splits = (tiles_across(largest) + WINOGRAD_TILES - 1) / WINOGRAD_TILES;
   const int64_t across = (tiles_across(largest) + splits - 1) / splits;
-  const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / across, 1, tiles_down<kTall>(largest));
+  const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / (across * d.output), 1, tiles_down<kTall>(largest));
   if (memory.lines == nullptr) {
     const Block block{0, 0, down, across};
     memory.lines = node.scratch<float>((kRows<kTall> * down + kTall) * kOut * block.quarter());
-    memory.parts = node.scratch<float>(kParts<kTall> * (d.input * channels * block.pitch() + product::kPanel));
-    memory.sums = node.scratch<float>((kParts<kTall> * PRODUCT_ROWS + 1) * block.pitch());
+    memory.parts = node.scratch<float>(kParts<kTall> * Planes(d, channels, block).part);
+    memory.sums = node.scratch<float>(kParts<kTall> * PRODUCT_ROWS * whole_panels(d.output * block.tiles()) + kBeyond);
+    memory.offsets = node.scratch<int32_t>(d.kernel * channels);
   }
   for (int64_t h = 0; h < axes[1].dilation; ++h) {
     for (int64_t w = 0; w < axes[2].dilation; ++w) {
