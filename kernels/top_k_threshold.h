@@ -1,5 +1,6 @@
-// The k best along an axis: a sorted list of the best so far, and vectors of elements passed over where none beats its
-// last. Columns are brought into rows first.
+// The k best along an axis. A bound that at least k elements reach comes from the best of each of some parts of a row;
+// the few that reach it find their places by counting who is before them, which takes no branch that could be guessed
+// wrong. Columns are brought into rows first.
 //
 // serves: TopK
 // types: float32
@@ -11,7 +12,110 @@ struct Ranked {
   int32_t place;
 };
 
-// The best `count` of a row in order, of equal ones the first first. For kLargest false, the smallest.
+// ---- Of a row its best `count` in order, of equal ones the first first. For kLargest false, the smallest.
+
+constexpr int64_t kRanked = 128;  // elements that are ranked at most
+
+// How many of the first `count` elements of x come before each of them; none is NaN. Reads and writes whole vectors.
+template <bool kLargest>
+inline void rank(const float* x, int64_t count, int32_t* ranks) {
+  using namespace simd;
+  Ints lane{};
+  for (int i = 0; i < kLanes; ++i) lane[i] = i;
+  for (int64_t b = 0; b < count; b += kLanes) {
+    const Floats mine = load(x + b);
+    Ints before{};
+    int64_t j = 0;
+    for (; j < b; ++j) before -= Ints(kLargest ? splat(x[j]) >= mine : splat(x[j]) <= mine);
+    for (; j < std::min<int64_t>(b + kLanes, count); ++j) {
+      const Floats other = splat(x[j]);
+      before -= Ints(kLargest ? other > mine : other < mine) | (Ints(other == mine) & Ints(lane > int32_t(j - b)));
+    }
+    for (; j < count; ++j) before -= Ints(kLargest ? splat(x[j]) > mine : splat(x[j]) < mine);
+    store(ranks + b, before);
+  }
+}
+
+// A bound that at least `count` elements of a row reach, from the best of kParts vectors' lanes; false where there is a
+// NaN. The row has at least kParts vectors, and these at least `count` lanes.
+template <bool kLargest, int kParts>
+inline bool bound_of_row(const float* x, int64_t length, int64_t count, float& bound) {
+  using namespace simd;
+  Floats best[kParts];
+  Ints unordered{};
+  const auto see = [&](Floats value, Floats& to) {
+    to = kLargest ? max(value, to) : min(value, to);
+    unordered |= Ints(value != value);
+  };
+  for (int p = 0; p < kParts; ++p) best[p] = load(x + p * kLanes);
+  int64_t i = 0;
+  for (; i + kParts * kLanes <= length; i += kParts * kLanes) {
+    KW_UNROLL for (int p = 0; p < kParts; ++p) see(load(x + i + p * kLanes), best[p]);
+  }
+  for (; i < length; i += kLanes) see(load_some(x + i, length - i, kLargest ? -INFINITY : INFINITY), best[0]);
+  if (any(unordered)) return false;
+  float values[kParts * kLanes], sorted[kParts * kLanes];
+  int32_t ranks[kParts * kLanes];
+  for (int p = 0; p < kParts; ++p) store(values + p * kLanes, best[p]);
+  rank<kLargest>(values, kParts * kLanes, ranks);
+  for (int k = 0; k < kParts * kLanes; ++k) sorted[ranks[k]] = values[k];
+  bound = sorted[count - 1];
+  return true;
+}
+
+// The elements that reach the bound, with their places; how many, or -1 where they are too many.
+template <bool kLargest>
+inline int64_t those_that_reach(const float* x, int64_t length, float bound, float* values, int32_t* places) {
+  using namespace simd;
+  int64_t found = 0;
+  for (int64_t i = 0; i < length; i += kLanes) {
+    const int64_t end = std::min<int64_t>(i + kLanes, length);
+    if (end == i + kLanes) {
+      const Floats some = load(x + i), least = splat(bound);
+      if (!any(kLargest ? some >= least : some <= least)) continue;
+    }
+    if (found + kLanes > kRanked) return -1;
+    KW_KEEP_LOOP for (int64_t k = i; k < end; ++k) {
+      values[found] = x[k];
+      places[found] = static_cast<int32_t>(k);
+      found += kLargest ? x[k] >= bound : x[k] <= bound;
+    }
+  }
+  return found;
+}
+
+// By rank, into memory for kRanked elements; false where that is no way for this row.
+template <bool kLargest>
+inline bool ranked_of_row(const float* x, int64_t length, int64_t count, Ranked* sorted) {
+  using namespace simd;
+  float values[kRanked];
+  int32_t places[kRanked], ranks[kRanked];
+  int64_t found = length;
+  if (length <= 2 * kLanes) {
+    for (int64_t i = 0; i < length; ++i) {
+      if (x[i] != x[i]) return false;
+      values[i] = x[i];
+      places[i] = static_cast<int32_t>(i);
+    }
+  } else {
+    float bound = 0;
+    const auto bounded = [&]<int kParts>(std::integral_constant<int, kParts>) {
+      return length >= kParts * kLanes && bound_of_row<kLargest, kParts>(x, length, count, bound);
+    };
+    const bool known = count <= kLanes       ? bounded(std::integral_constant<int, 1>())
+                       : count <= 2 * kLanes ? bounded(std::integral_constant<int, 2>())
+                       : count <= 4 * kLanes ? bounded(std::integral_constant<int, 4>())
+                                             : false;
+    if (!known) return false;
+    found = those_that_reach<kLargest>(x, length, bound, values, places);
+    if (found < 0) return false;
+  }
+  rank<kLargest>(values, found, ranks);
+  for (int64_t i = 0; i < found; ++i) sorted[ranks[i]] = {values[i], places[i]};
+  return true;
+}
+
+// A sorted list of the best so far, and vectors of elements passed over where none beats its last.
 template <bool kLargest>
 inline void best_of_row(const float* x, int64_t length, int64_t count, Ranked* found) {
   using namespace simd;
@@ -34,7 +138,7 @@ inline void best_of_row(const float* x, int64_t length, int64_t count, Ranked* f
   for (; i < length; ++i) offer(i);
 }
 
-// Many of a row: a heap whose top is the last of the best so far, sorted in the end.
+// A heap whose top is the last of the best so far, sorted in the end.
 template <bool kLargest>
 inline void many_of_row(const float* x, int64_t length, int64_t count, Ranked* found) {
   const auto before = [](const Ranked& a, const Ranked& b) {
@@ -59,7 +163,7 @@ template <bool kLargest>
 inline void top_k(const kw::Node& node, kw::Tensor<const float> x, const AlongAxis& view, int64_t count, float* values,
                   int64_t* indices) {
   constexpr int64_t kTogether = 2 * simd::kLanes;  // columns that are brought into rows at once
-  Ranked* found = node.scratch<Ranked>(count);
+  Ranked* found = node.scratch<Ranked>(std::max(count, kRanked));
   float* rows = view.inner == 1 ? nullptr : node.scratch<float>(kTogether * view.length);
   for (int64_t o = 0; o < view.outer; ++o) {
     const float* from = x.data() + o * view.length * view.inner;
@@ -74,7 +178,9 @@ inline void top_k(const kw::Node& node, kw::Tensor<const float> x, const AlongAx
         }
         row = rows + i % kTogether * view.length;
       }
-      if (count <= TOP_K_LIST) {
+      if (ranked_of_row<kLargest>(row, view.length, count, found)) {
+        // in order already
+      } else if (count <= TOP_K_LIST) {
         best_of_row<kLargest>(row, view.length, count, found);
       } else {
         many_of_row<kLargest>(row, view.length, count, found);
