@@ -25,7 +25,6 @@ inline void logarithms_of(float* y, int64_t count, Shift shift) {
 
 // A few elements that lie near each other: one shift for all of them, and their exponentials in vectors, whatever the
 // axes. False where it is not so.
-constexpr int64_t kFewElements = 64;
 constexpr float kNearElements = 8;
 inline bool reduce_few(kw::Tensor<const float> x, const ReductionRuns& runs, kw::Tensor<float>& y) {
   using namespace simd;
@@ -42,15 +41,24 @@ inline bool reduce_few(kw::Tensor<const float> x, const ReductionRuns& runs, kw:
     const int64_t count = std::min<int64_t>(kLanes, x.count() - i);
     store_some(exponentials + i, exp_of_negative(load_some(x.data() + i, count) - high), count);
   }
-  fold_runs<SumOfElements>(exponentials, runs, 0, nullptr, true, y.data());
+  if (are_few(runs, x.count())) {
+    fold_few<SumOfElements>(exponentials, runs, y.data());
+  } else {
+    fold_runs<SumOfElements>(exponentials, runs, 0, nullptr, true, y.data());
+  }
   logarithms_of(y.data(), y.count(), [=](int64_t, int64_t) { return splat(high); });
   return true;
 }
 
+inline const void* prepare_ReduceLogSumExp(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
+                                           kw::Tensor<const int64_t> axes) {
+  return keep_reduction_runs(call, node, x, axes);
+}
 inline void ReduceLogSumExp(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
-                            kw::Tensor<float>& y) {
+                            kw::Tensor<float>& y, const void* kept) {
   using namespace simd;
-  const ReductionRuns runs = reduction_runs(node, x.shape(), axes);
+  ReductionRuns own;
+  const ReductionRuns& runs = kept_reduction_runs(kept, node, x.shape(), axes, own);
   y.allocate(runs.result);
   const int64_t count = y.count();
   if (runs.terms == 0) std::fill(y.begin(), y.end(), -INFINITY);

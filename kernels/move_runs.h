@@ -73,9 +73,33 @@ void Split(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t
   split_runs(node, x, split, ys, [](const T* from, int64_t count, T* to) { return copy_run(from, count, to); });
 }
 
+// What a Slice takes, found once for all calls where its input is the task's and the rest constant.
+struct KeptSlice {
+  kw::Shape shape;
+  Strided runs;
+  int64_t offset;
+};
+template <class T, class S, class E, class A, class P>
+const void* prepare_Slice(const kw::Call& call, const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const S> starts,
+                          kw::Tensor<const E> ends, kw::Tensor<const A> axes, kw::Tensor<const P> steps) {
+  const auto known = []<class I>(kw::Tensor<const I> list) {  // or left out; of other integers a copy would be made
+    return std::is_same_v<I, int64_t> && (list.given() || list.rank() == 0);
+  };
+  if (x.rank() == 0 || !known(starts) || !known(ends) || !known(axes) || !known(steps)) return nullptr;
+  const Sliced taken = sliced(node, x, starts, ends, axes, steps);
+  auto* kept = call.keep<KeptSlice>(1);
+  *kept = {taken.shape, strided(taken.shape, taken.strides), taken.offset};
+  return kept;
+}
 template <class T, class S, class E, class A, class P>
 void Slice(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const S> starts, kw::Tensor<const E> ends,
-           kw::Tensor<const A> axes, kw::Tensor<const P> steps, kw::Tensor<T>& y) {
+           kw::Tensor<const A> axes, kw::Tensor<const P> steps, kw::Tensor<T>& y, const void* kept) {
+  if (kept != nullptr) {
+    const auto& [shape, runs, offset] = *static_cast<const KeptSlice*>(kept);
+    y.allocate(shape);
+    if (y.count() > 0) copy_in_runs(x.data() + offset, runs, y.data());
+    return;
+  }
   const Sliced taken = sliced(node, x, starts, ends, axes, steps);
   y.allocate(taken.shape);
   if (y.count() > 0) copy_in_runs(x.data() + taken.offset, taken.shape, taken.strides, y.data());

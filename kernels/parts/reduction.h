@@ -45,6 +45,22 @@ inline ReductionRuns reduction_runs(const kw::Node& node, const kw::Shape& shape
   return runs;
 }
 
+// The same, found once for all calls: null where the shape or the axes are not known before a call.
+[[gnu::cold, gnu::noinline]] inline const void* keep_reduction_runs(const kw::Call& call, const kw::Node& node,
+                                                                    kw::Tensor<const float> x,
+                                                                    kw::Tensor<const int64_t> axes) {
+  if (x.rank() == 0 || (axes.rank() > 0 && !axes.given())) return nullptr;
+  auto* runs = call.keep<ReductionRuns>(1);
+  *runs = reduction_runs(node, x.shape(), axes);
+  return runs;
+}
+inline const ReductionRuns& kept_reduction_runs(const void* kept, const kw::Node& node, const kw::Shape& shape,
+                                                kw::Tensor<const int64_t> axes, ReductionRuns& own) {
+  if (kept != nullptr) return *static_cast<const ReductionRuns*>(kept);
+  own = reduction_runs(node, shape, axes);
+  return own;
+}
+
 // What is folded: `term` of every element joined with what is there, from kStart on. kNeutral is an element that
 // changes nothing. Where kShifted, terms also take a number that belongs to their result.
 struct SumOfElements {
@@ -258,14 +274,39 @@ inline void fold_runs(const float* x, const ReductionRuns& runs, int level, cons
   }
 }
 
-// All of it: y = finish(folded elements).
+// A few elements, one by one: with no recursion and no vectors to set up. The runs are some that are kept, some that
+// are reduced and some that are kept, any of which may be missing.
+constexpr int64_t kFewElements = 64;
+template <class F>
+inline void fold_few(const float* x, const ReductionRuns& runs, float* y) {
+  int at = 0;
+  const auto next = [&](bool reduced) {
+    return at < runs.rank && runs.reduced[at] == reduced ? runs.length[at++] : int64_t{1};
+  };
+  const int64_t outer = next(false), terms = next(true), inner = next(false);
+  for (int64_t o = 0; o < outer; ++o, x += terms * inner) {
+    for (int64_t i = 0; i < inner; ++i) {
+      float folded = F::kStart;
+      KW_KEEP_LOOP for (int64_t k = 0; k < terms; ++k) folded = F::join(folded, F::term(x[k * inner + i], 0.0f));
+      *y++ = folded;
+    }
+  }
+}
+inline bool are_few(const ReductionRuns& runs, int64_t count) {
+  return count <= kFewElements && (runs.rank < 3 || (runs.rank == 3 && !runs.reduced[0]));
+}
+
+// All of it: y = finish(folded elements). `kept`: by keep_reduction_runs, or null.
 template <class F, class Finish>
 inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
-                              kw::Tensor<float>& y, Finish finish) {
-  const ReductionRuns runs = reduction_runs(node, x.shape(), axes);
+                              kw::Tensor<float>& y, const void* kept, Finish finish) {
+  ReductionRuns own;
+  const ReductionRuns& runs = kept_reduction_runs(kept, node, x.shape(), axes, own);
   y.allocate(runs.result);
   if (runs.terms == 0) {
     std::fill(y.begin(), y.end(), F::kStart);
+  } else if (are_few(runs, x.count())) {
+    fold_few<F>(x.data(), runs, y.data());
   } else if (y.count() > 0) {
     fold_runs<F>(x.data(), runs, 0, nullptr, true, y.data());
   }
@@ -273,6 +314,6 @@ inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, k
 }
 template <class F>
 inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
-                              kw::Tensor<float>& y) {
-  reduce_in_vectors<F>(node, x, axes, y, [](float*, int64_t, float) {});
+                              kw::Tensor<float>& y, const void* kept) {
+  reduce_in_vectors<F>(node, x, axes, y, kept, [](float*, int64_t, float) {});
 }

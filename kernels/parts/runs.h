@@ -3,33 +3,50 @@
 #include "../plain/parts/copy_strided.h"
 #include "../plain/parts/strides.h"
 
-// Memory moved in runs: a few elements one by one, longer runs by the library, which knows the processor's best way.
+// Memory moved in runs: short ones in vectors of 32 bytes, the last of which begins earlier, longer ones by the
+// library, which knows the processor's best way.
 template <class T>
 inline T* copy_run(const T* from, int64_t count, T* to) {
-  if (count > 0) memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  constexpr int64_t kVector = 32 / sizeof(T), kShort = 16 * kVector;
+  const auto copy_vector = [&](int64_t at) { __builtin_memcpy(to + at, from + at, 32); };
+  if (count >= kVector && count <= kShort) {
+    for (int64_t i = 0; i + kVector <= count; i += kVector) copy_vector(i);
+    copy_vector(count - kVector);
+  } else if (count > 0) {
+    memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  }
   return to + count;
 }
 
-// Fills `to` in order with a tensor of this shape whose elements are `steps` apart in `from`: axes that follow one
-// another in memory become one, and what is left innermost is a run, one element repeated, or elements apart.
-template <class T>
-T* copy_in_runs(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
-  kw::Shape lengths, strides;  // the last axis first
+// A tensor of some shape whose elements are some steps apart, as lengths and steps, the last axis first: axes that
+// follow one another in memory are one.
+struct Strided {
+  kw::Shape lengths, steps;
+};
+inline Strided strided(const kw::Shape& shape, const kw::Shape& steps) {
+  Strided runs;
   for (int axis = shape.rank - 1; axis >= 0; --axis) {
-    const int last = lengths.rank - 1;
+    const int last = runs.lengths.rank - 1;
     if (shape[axis] == 1) continue;
-    if (last >= 0 && steps[axis] == lengths.dims[last] * strides.dims[last]) {
-      lengths.dims[last] *= shape[axis];
+    if (last >= 0 && steps[axis] == runs.lengths.dims[last] * runs.steps.dims[last]) {
+      runs.lengths.dims[last] *= shape[axis];
     } else {
-      lengths.push(shape[axis]);
-      strides.push(steps[axis]);
+      runs.lengths.push(shape[axis]);
+      runs.steps.push(steps[axis]);
     }
   }
+  return runs;
+}
+
+// Fills `to` in order: what is innermost is a run, one element repeated, or elements apart.
+template <class T>
+T* copy_in_runs(const T* from, const Strided& runs, T* to) {
+  const auto& [lengths, steps] = runs;
   if (lengths.rank == 0) {
     *to = *from;
     return to + 1;
   }
-  const int64_t run = lengths.dims[0], step = strides.dims[0];
+  const int64_t run = lengths.dims[0], step = steps.dims[0];
   int64_t at[KW_MAX_RANK] = {};
   for (;;) {
     if (step == 1) {
@@ -42,11 +59,15 @@ T* copy_in_runs(const T* from, const kw::Shape& shape, const kw::Shape& steps, T
     }
     int axis = 1;
     for (; axis < lengths.rank; ++axis) {
-      from += strides.dims[axis];
+      from += steps.dims[axis];
       if (++at[axis] < lengths.dims[axis]) break;
-      from -= strides.dims[axis] * lengths.dims[axis];
+      from -= steps.dims[axis] * lengths.dims[axis];
       at[axis] = 0;
     }
     if (axis == lengths.rank) return to;
   }
+}
+template <class T>
+T* copy_in_runs(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
+  return copy_in_runs(from, strided(shape, steps), to);
 }

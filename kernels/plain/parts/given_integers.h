@@ -2,7 +2,11 @@
 template <class I>
 kw::List<int64_t> given_integers(const kw::Node& node, kw::Tensor<const I> input, const char* attribute) {
   if (!input.given()) return node.integers(attribute);
-  int64_t* values = node.scratch<int64_t>(input.count());
-  std::copy(input.begin(), input.end(), values);
-  return {values, input.count()};
+  if constexpr (std::is_same_v<I, int64_t>) {
+    return {input.data(), input.count()};
+  } else {
+    int64_t* values = node.scratch<int64_t>(input.count());
+    std::copy(input.begin(), input.end(), values);
+    return {values, input.count()};
+  }
 }
