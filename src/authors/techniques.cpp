@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "authors/chains.h"
 #include "base/files.h"
 #include "plain/plain.h"
 
@@ -174,7 +175,10 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
   return draft;
 }
 
-Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+namespace {
+
+// Without the plain kernel; none where no technique serves any node.
+Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
   // What each node can be computed with; null is plain.
   std::vector<std::vector<const Technique*>> offers;
   for (const ops::GraphNode& node : graph.nodes) {
@@ -203,14 +207,29 @@ Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<
       if (std::ranges::find(chosen, other) == chosen.end()) chosen.push_back(other);
     }
   }
-  const std::vector<const Technique*> plain(graph.nodes.size(), nullptr);
-  if (std::ranges::find(chosen, plain) == chosen.end()) chosen.push_back(plain);
+  std::erase(chosen, std::vector<const Technique*>(graph.nodes.size(), nullptr));
 
   std::vector<Draft> drafts;
   for (const auto& choice : chosen) {
     KW_TRY(Draft draft, draft_with(graph, choice));
     drafts.push_back(std::move(draft));
   }
+  return drafts;
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+  std::vector<Draft> drafts;
+  KW_TRY(ops::Graph shorter, ops::resolve(*graph.task));
+  if (join_chains(shorter) > 0) {
+    KW_TRY(drafts, fast_drafts_of(shorter, techniques));
+  }
+  if (drafts.empty()) {
+    KW_TRY(drafts, fast_drafts_of(graph, techniques));
+  }
+  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr)));
+  drafts.push_back(std::move(plain));
   return drafts;
 }
 

@@ -201,6 +201,7 @@ class Resolver {
 
   Status add_node(const Node& node) {
     GraphNode result;
+    result.number = static_cast<int>(graph_.nodes.size());
     Call& call = result.call;
     call.op = find_op(node.op);
     call.opset = graph_.task->opset;

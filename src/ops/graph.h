@@ -24,6 +24,7 @@ struct GraphInput {
 
 struct GraphNode {
   Call call;
+  int number = 0;            // among the task's nodes
   std::vector<int> inputs;   // slots; -1: left out
   std::vector<int> outputs;  // slots; -1: nobody wants it
 };

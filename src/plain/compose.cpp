@@ -157,7 +157,7 @@ class Writer {
         continue;
       }
       const ops::Op& op = *graph_.nodes[i].call.op;
-      std::vector<std::string> arguments = {"call", fmt::format("call.node({})", i)};
+      std::vector<std::string> arguments = {"call", fmt::format("call.node({})", graph_.nodes[i].number)};
       for (std::size_t k = 0; k < op.inputs.size(); ++k) arguments.push_back(ahead(graph_.nodes[i], k));
       line("kept[{}] = {}prepare_{}({});", i, space(i), op.name, joined(arguments));
     }
@@ -240,7 +240,7 @@ class Writer {
 
   void node(const ops::GraphNode& node, std::size_t index) {
     const ops::Op& op = *node.call.op;
-    std::vector<std::string> arguments = {fmt::format("call.node({})", index)};
+    std::vector<std::string> arguments = {fmt::format("call.node({})", node.number)};
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const ops::InputSpec& spec = op.inputs[i];
       if (spec.variadic) {
