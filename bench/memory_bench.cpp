@@ -66,6 +66,7 @@ struct Kernel {
   std::string technique;
   std::unique_ptr<void, Close> library;
   int (*run)(kw_call*) = nullptr;
+  int (*prepare)(kw_call*) = nullptr;  // null where it has none
 };
 
 Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
@@ -83,10 +84,8 @@ Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const S
   Kernel kernel{.technique = draft.technique};
   kernel.library.reset(::dlopen(fmt::format("/proc/self/fd/{}", built.library.get()).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (kernel.library == nullptr) return fail("{}", ::dlerror());
-  if (::dlsym(kernel.library.get(), "kw_prepare") != nullptr) {
-    return fail("{} prepares, which is not for this benchmark", draft.technique);
-  }
   kernel.run = reinterpret_cast<int (*)(kw_call*)>(::dlsym(kernel.library.get(), "kw_run"));
+  kernel.prepare = reinterpret_cast<int (*)(kw_call*)>(::dlsym(kernel.library.get(), "kw_prepare"));
   return kernel;
 }
 
@@ -117,12 +116,21 @@ Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Setti
     return all.back().data();
   };
   const std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::Manner::typical, 1);
+  const auto input = [&](std::size_t i) -> void*& { return const_cast<kw_tensor&>(call->inputs[i]).data; };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = inputs[i].bytes();
     std::byte* to = take(in, bytes.size());
     std::memcpy(to, bytes.data(), bytes.size());
-    const_cast<kw_tensor&>(call->inputs[i]).data = to;
+    input(i) = instance.graph.inputs[i].role == Role::input ? nullptr : to;
   }
+  const Memory kept(instance.kept_bytes);
+  call->kept = reinterpret_cast<unsigned char*>(kept.data());
+  call->kept_bytes = static_cast<std::int64_t>(instance.kept_bytes);
+  if (kernel.prepare != nullptr) {
+    if (kernel.prepare(call) != KW_OK) return fail("{}: {}", task.name, call->message);
+    if (call->kept_used > 0) call->prepared = call->kept;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) input(i) = in.data[i];
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
     call->outputs[i].data = take(out, static_cast<std::size_t>(instance.outputs[i].bytes()));
   }

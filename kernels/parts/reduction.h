@@ -174,14 +174,20 @@ inline simd::Floats joined_rows(const float* x, int64_t pitch, Element element) 
   }
 }
 
-// Folds kRows rows, `pitch` apart, into y; kFresh where nothing is there yet.
-template <class F, int kRows, bool kFresh>
+constexpr int64_t kAskedAhead = 1 << 18;  // elements of columns from which on memory is asked for them ahead
+
+// Folds kRows rows, `pitch` apart, into y; kFresh where nothing is there yet. kAhead asks memory for the rows behind
+// them: with as many streams the processor itself looks ahead too little.
+template <class F, int kRows, bool kFresh, bool kAhead>
 inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const float* shift, float* y) {
   using namespace simd;
   const Floats start = splat(F::kStart);
   int64_t i = 0;
   for (; i + kLanes <= columns; i += kLanes) {
     const Floats shifts = F::kShifted ? load(shift + i) : start;
+    if constexpr (kAhead) {
+      KW_UNROLL for (int r = kRows; r < 2 * kRows; ++r) __builtin_prefetch(x + i + r * pitch, 0, 2);
+    }
     const Floats rows =
         joined_rows<F, kRows>(x + i, pitch, [shifts](const float* at) { return F::term(load(at), shifts); });
     store(y + i, F::join(kFresh ? start : load(y + i), rows));
@@ -215,6 +221,7 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
     }
     return;
   }
+  const bool large = rows * columns >= kAskedAhead;
   float chunk[REDUCE_BLOCK];
   for (int64_t begin = 0; begin < columns; begin += REDUCE_BLOCK) {
     const int64_t width = std::min<int64_t>(REDUCE_BLOCK, columns - begin);
@@ -225,10 +232,17 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
       const float* shifts = F::kShifted ? shift + begin : nullptr;
       const auto fold = [&]<int kRows>(std::integral_constant<int, kRows>, int64_t r) {
         const float* from = x + r * columns + begin;
-        if (nothing_there) {
-          fold_some_rows<F, kRows, true>(from, columns, width, shifts, to);
+        const auto some = [&]<bool kAhead>(std::bool_constant<kAhead>) {
+          if (nothing_there) {
+            fold_some_rows<F, kRows, true, kAhead>(from, columns, width, shifts, to);
+          } else {
+            fold_some_rows<F, kRows, false, kAhead>(from, columns, width, shifts, to);
+          }
+        };
+        if (kRows == 8 && large) {
+          some(std::bool_constant<kRows == 8>());
         } else {
-          fold_some_rows<F, kRows, false>(from, columns, width, shifts, to);
+          some(std::false_type());
         }
         nothing_there = false;
       };
