@@ -15,6 +15,7 @@
 #include "cli/store_folder.h"
 #include "search/engine.h"
 #include "suites/catalog.h"
+#include "targets/cpu/kept_roofs.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -56,6 +57,15 @@ Result<std::vector<Task>> wanted_tasks(std::vector<Task> all, const std::string&
   return all;
 }
 
+// A whole suite is also told against what the machine can do at most: that is measured where it is not known yet.
+void know_roofs() {
+  if (targets::known_roofs().ok()) return;
+  fmt::print(stderr, "kw: measuring what this machine can do at most, some seconds, once\n");
+  const auto roofs = targets::measure_roofs();
+  const Status status = roofs.ok() ? targets::keep_roofs(*roofs) : Status(roofs.error());
+  if (!status.ok()) fmt::print(stderr, "kw: {}; going on without\n", status.error().message);
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   SearchOrder order;
   const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
@@ -80,6 +90,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   order.rivals = guests.names();
+  if (!arguments.has("--tasks")) know_roofs();
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   KW_TRY(const std::int64_t run, begin_search(store, order));
   KW_TRY(const auto progress, Progress::open(arguments));
