@@ -50,10 +50,7 @@ inline bool reduce_few(kw::Tensor<const float> x, const ReductionRuns& runs, kw:
   return true;
 }
 
-inline const void* prepare_ReduceLogSumExp(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                           kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceLogSumExp = keep_reduction_runs;
 inline void ReduceLogSumExp(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                             kw::Tensor<float>& y, const void* kept) {
   using namespace simd;

@@ -4,19 +4,13 @@
 // types: float32
 #include "parts/reduction.h"
 
-inline const void* prepare_ReduceSum(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                     kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceSum = keep_reduction_runs;
 inline void ReduceSum(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                       kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfElements>(node, x, axes, y, kept);
 }
 
-inline const void* prepare_ReduceMean(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                      kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceMean = keep_reduction_runs;
 inline void ReduceMean(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                        kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfElements>(node, x, axes, y, kept, [](float* sums, int64_t count, float terms) {
@@ -24,19 +18,13 @@ inline void ReduceMean(const kw::Node& node, kw::Tensor<const float> x, kw::Tens
   });
 }
 
-inline const void* prepare_ReduceL1(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                    kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceL1 = keep_reduction_runs;
 inline void ReduceL1(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                      kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfMagnitudes>(node, x, axes, y, kept);
 }
 
-inline const void* prepare_ReduceL2(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                    kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceL2 = keep_reduction_runs;
 inline void ReduceL2(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                      kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfSquares>(node, x, axes, y, kept, [](float* sums, int64_t count, float) {
@@ -44,19 +32,13 @@ inline void ReduceL2(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor
   });
 }
 
-inline const void* prepare_ReduceSumSquare(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                           kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceSumSquare = keep_reduction_runs;
 inline void ReduceSumSquare(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                             kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfSquares>(node, x, axes, y, kept);
 }
 
-inline const void* prepare_ReduceLogSum(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                        kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceLogSum = keep_reduction_runs;
 inline void ReduceLogSum(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                          kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SumOfElements>(node, x, axes, y, kept, [](float* sums, int64_t count, float) {
@@ -64,28 +46,19 @@ inline void ReduceLogSum(const kw::Node& node, kw::Tensor<const float> x, kw::Te
   });
 }
 
-inline const void* prepare_ReduceMax(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                     kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceMax = keep_reduction_runs;
 inline void ReduceMax(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                       kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<LargestElement>(node, x, axes, y, kept);
 }
 
-inline const void* prepare_ReduceMin(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                     kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceMin = keep_reduction_runs;
 inline void ReduceMin(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                       kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<SmallestElement>(node, x, axes, y, kept);
 }
 
-inline const void* prepare_ReduceProd(const kw::Call& call, const kw::Node& node, kw::Tensor<const float> x,
-                                      kw::Tensor<const int64_t> axes) {
-  return keep_reduction_runs(call, node, x, axes);
-}
+inline constexpr auto prepare_ReduceProd = keep_reduction_runs;
 inline void ReduceProd(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const int64_t> axes,
                        kw::Tensor<float>& y, const void* kept) {
   reduce_in_vectors<ProductOfElements>(node, x, axes, y, kept);

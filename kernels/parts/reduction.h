@@ -11,12 +11,15 @@ KW_TUNE(REDUCE_BLOCK, 4096, 1024, 2048, 4096, 8192);  // columns that are folded
 // Rows of so many elements are read in four places at once: memory answers one stream at half of its speed.
 KW_TUNE(REDUCE_STREAMS_FROM, 65536, 16384, 65536, 1073741824);
 
+constexpr int64_t kBeyondCaches = 8 << 20;  // elements
+
 struct ReductionRuns {
   int rank = 0;
   int64_t length[KW_MAX_RANK];
   bool reduced[KW_MAX_RANK];
   kw::Shape result;
-  int64_t terms = 1;  // how many elements go into one result
+  int64_t terms = 1;   // how many elements go into one result
+  bool large = false;  // it does not fit into the caches
 
   void add(int64_t size, bool is_reduced) {
     if (is_reduced) terms *= size;
@@ -37,6 +40,7 @@ inline ReductionRuns reduction_runs(const kw::Node& node, const kw::Shape& shape
   for (int64_t axis : list) named |= 1u << (axis < 0 ? axis + shape.rank : axis);
   const bool keeps = node.integer("keepdims", 1) != 0;
   ReductionRuns runs;
+  runs.large = shape.count() >= kBeyondCaches;
   for (int axis = 0; axis < shape.rank; ++axis) {
     const bool reduced = (named >> axis & 1) != 0;
     runs.add(shape.dims[axis], reduced);
@@ -174,8 +178,6 @@ inline simd::Floats joined_rows(const float* x, int64_t pitch, Element element) 
   }
 }
 
-constexpr int64_t kAskedAhead = 1 << 18;  // elements of columns from which on memory is asked for them ahead
-
 // Folds kRows rows, `pitch` apart, into y; kFresh where nothing is there yet. kAhead asks memory for the rows behind
 // them: with as many streams the processor itself looks ahead too little.
 template <class F, int kRows, bool kFresh, bool kAhead>
@@ -201,7 +203,8 @@ inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const
 }
 
 template <class F>
-inline void fold_columns(const float* x, int64_t rows, int64_t columns, const float* shift, bool fresh, float* y) {
+inline void fold_columns(const float* x, int64_t rows, int64_t columns, const float* shift, bool fresh, float* y,
+                         bool large = false) {
   constexpr int64_t kChunk = 512;  // rows whose partial results are made apart
   if (columns < simd::kLanes) {
     constexpr int64_t kTogether = simd::kLanes;  // as many narrow rows are a wide one
@@ -221,7 +224,6 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
     }
     return;
   }
-  const bool large = rows * columns >= kAskedAhead;
   float chunk[REDUCE_BLOCK];
   for (int64_t begin = 0; begin < columns; begin += REDUCE_BLOCK) {
     const int64_t width = std::min<int64_t>(REDUCE_BLOCK, columns - begin);
@@ -270,7 +272,7 @@ inline void fold_runs(const float* x, const ReductionRuns& runs, int level, cons
   } else if (left == 1) {
     fold_columns<F>(x, 1, runs.length[level], shift, fresh, y);
   } else if (left == 2 && runs.reduced[level]) {
-    fold_columns<F>(x, runs.length[level], runs.length[level + 1], shift, fresh, y);
+    fold_columns<F>(x, runs.length[level], runs.length[level + 1], shift, fresh, y, runs.large);
   } else if (left == 2) {
     const int64_t size = runs.length[level + 1];
     for (int64_t i = 0; i < runs.length[level]; ++i) put(y + i, fold_row<F>(x + i * size, size, shift_of(i)));

@@ -1,6 +1,7 @@
 #include "authors/techniques.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
@@ -21,6 +22,15 @@ std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// Whether the name stands in the text, not only as the beginning of another.
+bool has_name(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const char next = at + name.size() < text.size() ? text[at + name.size()] : ' ';
+    if (next != '_' && !std::isalnum(static_cast<unsigned char>(next))) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> items_of(const std::string& list) {
@@ -115,7 +125,7 @@ Result<Technique> read_technique(const fs::path& file) {
     return fail("{}: no technique: its opening comment has no line \"serves: OPERATOR, …\"", file.string());
   }
   for (const std::string& op : technique.serves) {
-    if (text.find("prepare_" + op + "(") != std::string::npos) technique.prepares.push_back(op);
+    if (has_name(text, "prepare_" + op)) technique.prepares.push_back(op);
   }
   return technique;
 }

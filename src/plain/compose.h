@@ -2,8 +2,8 @@
 //
 // The functions are files: kernels/plain/OP.h holds the plain one of each operator, and a technique's file holds fast
 // ones of the operators that it serves. A function is called OP and takes its node, the inputs and the outputs. It may
-// come with a second one, prepare_OP, that packs constant inputs once, before anything is timed; what that returns is
-// then the last argument of every call of OP.
+// come with a second one, prepare_OP, that packs constant inputs or keeps what follows from shapes, once, before
+// anything is timed; what that returns is then the last argument of every call of OP.
 //
 // Neighbours that compute any part of their tensors alone are called block by block (kernels/parts/blocks.h), where the
 // shapes of a call allow it.
