@@ -157,7 +157,7 @@ inline void many_of_row(const float* x, int64_t length, int64_t count, Ranked* f
   std::sort_heap(found, found + count, before);
 }
 
-KW_TUNE(TOP_K_LIST, 32, 8, 16, 32, 64);  // up to so many are kept as a list
+constexpr int64_t kMostOfList = 32;  // up to so many are kept as a list
 
 template <bool kLargest>
 inline void top_k(const kw::Node& node, kw::Tensor<const float> x, const AlongAxis& view, int64_t count, float* values,
@@ -178,12 +178,9 @@ inline void top_k(const kw::Node& node, kw::Tensor<const float> x, const AlongAx
         }
         row = rows + i % kTogether * view.length;
       }
-      if (ranked_of_row<kLargest>(row, view.length, count, found)) {
-        // in order already
-      } else if (count <= TOP_K_LIST) {
-        best_of_row<kLargest>(row, view.length, count, found);
-      } else {
-        many_of_row<kLargest>(row, view.length, count, found);
+      if (!ranked_of_row<kLargest>(row, view.length, count, found)) {
+        const auto by_list_or_heap = count <= kMostOfList ? best_of_row<kLargest> : many_of_row<kLargest>;
+        by_list_or_heap(row, view.length, count, found);
       }
       for (int64_t n = 0; n < count; ++n) {
         const int64_t to = (o * count + n) * view.inner + i;

@@ -1,7 +1,6 @@
 #include "authors/chains.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace kw::authors {
 namespace {
@@ -12,7 +11,8 @@ struct Chain {
   std::size_t main;              // whose attributes and further inputs the operator has
 };
 
-// Longer ones first. All of them are the same for every number, overflow and NaN included.
+// Longer ones first. Of float32 all of them are the same for every number, overflow and NaN included; narrower types
+// overflow in between.
 const std::vector<Chain>& chains() {
   static const std::vector<Chain> kChains = {
       {"ReduceL2", {"Mul", "ReduceSum", "Sqrt"}, 1},
@@ -39,6 +39,7 @@ bool begins_at(const ops::Graph& graph, const Chain& chain, std::size_t begin) {
   for (std::size_t i = 0; i < chain.ops.size(); ++i) {
     const ops::GraphNode& node = graph.nodes[begin + i];
     if (node.call.op->name != chain.ops[i] || node.outputs.size() != 1) return false;
+    if (node.call.outputs[0].dtype != DType::float32) return false;
     if (i == 0 && chain.main != 0) {
       const int x = node.inputs[0];
       if (x < 0 || std::ranges::any_of(node.inputs, [x](int slot) { return slot != x; })) return false;

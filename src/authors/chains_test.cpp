@@ -72,6 +72,12 @@ TEST(Chains, MustNotLoseWhatOthersRead) {
   EXPECT_EQ(joined(task), (Ops{"Mul", "ReduceSum", "Sqrt"}));
 }
 
+TEST(Chains, AreOfFloat32) {
+  Task task = task_of({kSquares, kSum, kRoot});
+  task.values[0].dtype = DType::float16;  // 300 squared is infinite there
+  EXPECT_EQ(joined(task), (Ops{"Mul", "ReduceSum", "Sqrt"}));
+}
+
 TEST(Chains, ComeOutTheSame) {
   for (const Task& task : {task_of({kSquares, kSum, kRoot}), task_of({{"Abs", {"x"}, "squares"}, kSum})}) {
     const ops::Graph graph = ops::resolve(task).value();

@@ -111,7 +111,8 @@ Command bench() {
           "the search may spend on each task, as a time or a number of candidates; judging and measuring the best "
           "takes "
           "a few seconds more. --within is about the whole: tasks share the time that is left. With neither, each task "
-          "gets up to 3 seconds and all of them 18 minutes. More finds more: --within 2h. --json ends with one object: "
+          "gets up to 3 seconds and all of them 18 minutes. More finds more: --within 2h. Before a whole suite the "
+          "machine's roofs are measured where they are not known (`kw doctor`). --json ends with one object: "
           "run, tasks, csr, "
           "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
           "\n\n" +
