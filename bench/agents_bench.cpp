@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/program.h"
@@ -31,7 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace kw;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 constexpr double kMostOwn_ms = 50;
 constexpr double kLeastShare = 0.9;
@@ -51,7 +50,7 @@ bool rounds(const fs::path& folder) {
         cli::run_program({"optimize", "Relu", "--author", "moka", "--model", model, "--rival", "none", "--json",
                           "--store", (folder / fmt::format("store{}", i)).string(), "--out", (folder / "out").string()},
                          out, err);
-    const Json json = Json::parse(out.str(), nullptr, false);
+    const Json json = Json::parse_quietly(out.str());
     if (code == cli::kBroken || !json.is_object()) return fmt::print("the story broke off: {}\n", err.str()), false;
     const Json& said = json["model"];
     own_ms.push_back(1000 * said["own_s"].get<double>() / said["rounds"].get<double>());
@@ -92,9 +91,8 @@ class DoubleServer {
     auto endpoint = models::endpoint_named("openai:double");
     if (!endpoint.ok()) return {};
     auto client = models::Client::open(*endpoint);
-    return client.ok()
-               ? Json::parse(client->ask({.messages = {{models::Role::user, "how much?"}}}).text, nullptr, false)
-               : Json();
+    return client.ok() ? Json::parse_quietly(client->ask({.messages = {{models::Role::user, "how much?"}}}).text)
+                       : Json();
   }
 
  private:

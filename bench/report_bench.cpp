@@ -8,9 +8,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "report/made_up_run.h"
 #include "report/page_data.h"
@@ -31,7 +31,7 @@ double mb_of(std::uintmax_t bytes) { return static_cast<double>(bytes) / 1e6; }
 // Kernels whose source is not in the page.
 int left_out_of(const std::string& data) {
   int count = 0;
-  const nlohmann::json json = nlohmann::json::parse(data);
+  const Json json = Json::parse(data);
   for (const auto& part : json["runs"][0]["parts"])
     count += !part["best"].is_null() && part["best"]["source"].is_null();
   return count;

@@ -22,9 +22,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "judge/judge.h"
 #include "ops/draw.h"
@@ -162,7 +162,6 @@ class PlainLoop final : public judge::Guest {
 
   // The model and the setting as kw uses them, and inputs with the weights that are in the model.
   std::string describe(const judge::Instance& instance) const {
-    using Json = nlohmann::json;
     Json about = {{"model", framework_.model_file().string()},
                   {"folder", framework_.model_file().parent_path().string()},
                   {"setting", framework_.trial().setting},

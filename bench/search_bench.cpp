@@ -18,11 +18,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "authors/techniques.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "search/engine.h"
 #include "search/memory.h"
@@ -32,8 +32,6 @@
 
 namespace kw::search {
 namespace {
-
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr char kSpaces[] = KW_SOURCE_DIR "/bench/spaces";
@@ -216,7 +214,7 @@ Result<RecordedSpace> read_space(const fs::path& file) {
       }
     }
     return one;
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     return fail("{}: {}", file.string(), error.what());
   }
 }

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "base/json.h"
 
 namespace kw::agents {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Fence {
   std::string language;
@@ -200,7 +199,7 @@ Plan plan_in(const std::string& said, const std::vector<Field>& schema) {
       if (answer[i] == '"') in_text = true;
       if (answer[i] == '{') ++depth;
       if (answer[i] == '}' && --depth == 0) {
-        json = Json::parse(answer.substr(at, i - at + 1), nullptr, false);
+        json = Json::parse_quietly(answer.substr(at, i - at + 1));
         break;
       }
     }
@@ -213,7 +212,7 @@ Plan plan_in(const std::string& said, const std::vector<Field>& schema) {
   for (const Field& field : schema) {
     const auto found = json.find(field.name);
     std::string text;
-    if (found == json.end()) {
+    if (found == nullptr) {
       plan.problem = fmt::format("the field \"{}\" is missing", field.name);
     } else if (found->is_string()) {
       text = found->get<std::string>();

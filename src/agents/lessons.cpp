@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 
 namespace kw::agents {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostBytes = 64 << 20;
 
@@ -31,7 +29,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
   std::vector<Lesson> lessons;
   std::istringstream stream(*text);
   for (std::string line; std::getline(stream, line);) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = Json::parse_quietly(line);
     if (!json.is_object()) continue;  // a line that a crash cut short
     try {
       const int likeness = json.at("operators") == task.operators() ? 2 : json.at("category") == task.category ? 1 : 0;
@@ -44,7 +42,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
                        json.at("reflection").get<std::string>().empty()
                            ? ""
                            : "; " + json.at("reflection").get<std::string>())});
-    } catch (const Json::exception&) {
+    } catch (const JsonError&) {
       continue;
     }
   }
@@ -69,7 +67,7 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
                   {"method", method->second},
                   {"gain", gain},
                   {"reflection", round.reflection}}
-                 .dump(-1, ' ', false, Json::error_handler_t::replace) +
+                 .dump() +
              "\n";
   }
   if (lines.empty()) return {};

@@ -1,16 +1,11 @@
 #include "agents/round_record.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "judge/verdict_json.h"
 #include "workbench/case_record.h"
 
 namespace kw::agents {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::map<std::string, std::string> words_in(const Json& json) {
   std::map<std::string, std::string> words;
@@ -33,7 +28,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   }
   KW_TRY(const store::Candidate candidate, store.candidate(one.candidate_hash));
   round.source = candidate.source;
-  round.plan = words_in(Json::parse(candidate.notes, nullptr, false));
+  round.plan = words_in(Json::parse_quietly(candidate.notes));
   KW_TRY(round.settings, workbench::settings_from_json(candidate.settings));
   KW_TRY(round.verdict, judge::verdict_from_json(one.json));
   return round;
@@ -48,10 +43,10 @@ std::string label_of(const Round& round) {
                 {"edits", round.edits}};
   if (!round.performance.empty()) label["performance"] = round.performance;
   if (!round.problem.empty() && !round.plan.empty()) label["plan"] = round.plan;
-  return dumped(label);
+  return label.dump();
 }
 
-std::string notes_of(const Round& round) { return round.plan.empty() ? round.role : dumped(round.plan); }
+std::string notes_of(const Round& round) { return round.plan.empty() ? round.role : Json(round.plan).dump(); }
 
 std::string purpose_of(const Round& round) { return round.role == "start" ? "start" : "search"; }
 
@@ -63,11 +58,11 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
   std::map<std::string, std::map<int, Kept>> kept;
   KW_CHECK(store.each_recorded(run, [&](const store::Recorded& one) -> Status {
     if (one.purpose == "confirm" || (!one.judged && one.problem.empty())) return {};
-    const Json label = Json::parse(one.label, nullptr, false);
+    const Json label = Json::parse_quietly(one.label);
     try {
       KW_TRY(Round round, round_of(store, one, label));
       kept[one.task_hash][round.number] = {round, one.candidate_hash};
-    } catch (const Json::exception&) {
+    } catch (const JsonError&) {
       return fail("item {} of the run is no round: its label is damaged", one.position);
     }
     return {};

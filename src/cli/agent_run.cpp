@@ -1,6 +1,6 @@
 #include "cli/agent_run.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <thread>
 
 #include "agents/lessons.h"
 #include "agents/round_record.h"
+#include "base/json.h"
+#include "base/print.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
 #include "cli/model_flags.h"
@@ -33,16 +34,12 @@
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kRound_s = 0.4;        // of timing, for each round
 constexpr double kConfirm_s = 1.5;      // for the best one
 constexpr int kTimedInOneGo = 8;        // kernels of several tasks, while nothing is built
 constexpr char kStrategy[] = "rounds";  // what the record calls the work of authors that ask a model
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Result<int> whole_number(const Arguments& arguments, const std::string& name, int usual, int most) {
   if (!arguments.has(name)) return usual;
@@ -326,14 +323,14 @@ std::string rules_of(const Arguments& arguments, const models::Client& client, i
   agents["asked"] = client.name();
   agents["rounds"] = std::to_string(rounds);
   for (const char* folder : {"prompts", "repo"}) {
-    if (agents.contains(folder)) agents[folder] = std::filesystem::absolute(agents[folder].get<std::string>());
+    if (agents.contains(folder)) agents[folder] = std::filesystem::absolute(agents[folder].text()).string();
   }
   rules["tasks"] = Json::array();
   for (const Task& task : tasks) {
     const store::TaskSnapshot one = workbench::snapshot(task);
     rules["tasks"].push_back({{"name", one.name}, {"category", one.category}, {"text", one.text}});
   }
-  return dumped(rules);
+  return rules.dump();
 }
 
 // Begins a run of the tasks, or goes on with `run`.
@@ -425,7 +422,7 @@ Result<AgentRun> run_agents(const Arguments& arguments, const std::vector<Task>&
 }
 
 Result<AgentRun> resume_agents(const Arguments& given, store::Store& store, const store::RunSummary& run) {
-  const Json rules = Json::parse(run.about.rules, nullptr, false);
+  const Json rules = Json::parse_quietly(run.about.rules);
   Arguments arguments = given;
   std::vector<Task> tasks;
   try {
@@ -436,7 +433,7 @@ Result<AgentRun> resume_agents(const Arguments& given, store::Store& store, cons
       KW_TRY(Task one, suites::task_of_snapshot(task.at("text")));
       tasks.push_back(std::move(one));
     }
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     return fail("the record of the run's rules is damaged: {}", error.what());
   }
   bool fresh = false;
@@ -447,29 +444,30 @@ Result<AgentRun> resume_agents(const Arguments& given, store::Store& store, cons
 }
 
 void print_agent_summary(const AgentRun& run, const AgentTask& task, std::ostream& out) {
-  fmt::print(out, "\n  author         {} with {}, {} rounds, run r{}\n", run.author, run.model, task.rounds, run.run);
-  fmt::print(out, "  tokens         {} in, {} out, {} requests, {:.4f} US dollars\n", run.spent.usage.input_tokens,
-             run.spent.usage.output_tokens, run.spent.requests, run.spent.usd);
-  fmt::print(out, "  time           {:.1f} s: the model {:.1f} s, the judge {:.1f} s, kw itself {:.0f} ms a round\n",
-             task.times.whole_s, task.times.model_s, task.times.judge_s,
-             task.rounds > 0 ? 1000 * task.times.own_s() / task.rounds : 0);
-  if (!task.accepted()) fmt::print(out, "  no kernel of the model was right\n");
-  if (!task.over.empty()) fmt::print(out, "  ended early    {}\n", task.over);
+  print(out, "\n  author         {} with {}, {} rounds, run r{}\n", run.author, run.model, task.rounds, run.run);
+  print(out, "  tokens         {} in, {} out, {} requests, {:.4f} US dollars\n", run.spent.usage.input_tokens,
+        run.spent.usage.output_tokens, run.spent.requests, run.spent.usd);
+  print(out, "  time           {:.1f} s: the model {:.1f} s, the judge {:.1f} s, kw itself {:.0f} ms a round\n",
+        task.times.whole_s, task.times.model_s, task.times.judge_s,
+        task.rounds > 0 ? 1000 * task.times.own_s() / task.rounds : 0);
+  if (!task.accepted()) print(out, "  no kernel of the model was right\n");
+  if (!task.over.empty()) print(out, "  ended early    {}\n", task.over);
 }
 
 std::string agent_summary_json(const AgentRun& run, const AgentTask& task) {
-  return dumped({{"name", run.model},
-                 {"author", run.author},
-                 {"rounds", task.rounds},
-                 {"requests", run.spent.requests},
-                 {"input_tokens", run.spent.usage.input_tokens},
-                 {"output_tokens", run.spent.usage.output_tokens},
-                 {"usd", run.spent.usd},
-                 {"model_s", task.times.model_s},
-                 {"judge_s", task.times.judge_s},
-                 {"own_s", task.times.own_s()},
-                 {"over", task.over},
-                 {"troubles", task.troubles}});
+  return Json({{"name", run.model},
+               {"author", run.author},
+               {"rounds", task.rounds},
+               {"requests", run.spent.requests},
+               {"input_tokens", run.spent.usage.input_tokens},
+               {"output_tokens", run.spent.usage.output_tokens},
+               {"usd", run.spent.usd},
+               {"model_s", task.times.model_s},
+               {"judge_s", task.times.judge_s},
+               {"own_s", task.times.own_s()},
+               {"over", task.over},
+               {"troubles", task.troubles}})
+      .dump();
 }
 
 }  // namespace kw::cli

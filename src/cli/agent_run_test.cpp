@@ -9,18 +9,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "store/store.h"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Ran {
   int code;

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "judge/instance.h"
@@ -140,7 +140,7 @@ TEST_F(SlowChosenGuests, WhoIsMissingIsNamedInTheVerdict) {
   pretend_to_install("ncnn");  // a half-installed one: it cannot be started
   ASSERT_EQ(run_program({"eval", "Relu", file, "--rival", "mnn,ncnn", "--budget", "0.1", "--json"}, out, err), kYes)
       << err.str();
-  const auto verdict = nlohmann::json::parse(out.str());
+  const auto verdict = Json::parse(out.str());
   EXPECT_EQ(verdict["speedup"].size(), 1u) << verdict["speedup"].dump();
   EXPECT_NE(verdict["left_out"]["mnn"]["why"].get<std::string>().find("not installed"), std::string::npos);
   EXPECT_NE(verdict["left_out"]["ncnn"]["why"].get<std::string>().find("does not start"), std::string::npos);

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/complete.h"
 
@@ -111,7 +111,7 @@ TEST(Program, RefusesWrongUse) {
 TEST(Tasks, GivesJsonWithItsKeys) {
   const Answer answer = run({"tasks", "--json"});
   ASSERT_EQ(answer.code, kYes) << answer.err;
-  const auto list = nlohmann::json::parse(answer.out);
+  const auto list = Json::parse(answer.out);
   ASSERT_EQ(list.size(), 190u);
   for (const auto& task : list) {
     for (const char* key : {"name", "category", "operator", "inputs", "outputs", "flops", "bytes"}) {
@@ -125,7 +125,7 @@ TEST(Tasks, GivesJsonWithItsKeys) {
 }
 
 TEST(Tasks, KeepsToACategory) {
-  const auto list = nlohmann::json::parse(run({"tasks", "--category", "Matrix", "--json"}).out);
+  const auto list = Json::parse(run({"tasks", "--category", "Matrix", "--json"}).out);
   EXPECT_EQ(list.size(), 19u);
 }
 
@@ -138,7 +138,7 @@ TEST(Show, ExplainsWithAnExample) {
 }
 
 TEST(Show, TakesOtherLengths) {
-  const auto task = nlohmann::json::parse(run({"show", "Relu", "--dim", "N=3", "--json"}).out);
+  const auto task = Json::parse(run({"show", "Relu", "--dim", "N=3", "--json"}).out);
   EXPECT_EQ(task["inputs"][0]["shape"][0], 3);
 }
 

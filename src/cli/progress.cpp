@@ -10,17 +10,16 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
 
+#include "base/json.h"
 #include "store/store.h"
 
 namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 
 // Often enough for an eye, seldom enough not to be felt by what is being timed.
 constexpr auto kTick = std::chrono::milliseconds(250);
@@ -67,8 +66,8 @@ struct Progress::State {
   void say(const char* event, Json fields) {
     if (where.events_fd < 0) return;
     Json json = {{"event", event}, {"at", store::time_now()}};
-    json.update(fields);
-    if (write_all(where.events_fd, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")) return;
+    for (const auto& [name, value] : fields.items()) json[name] = value;
+    if (write_all(where.events_fd, json.dump() + "\n")) return;
     // A reader that went away or a full disk ends the events, not the work.
     const std::string why = std::strerror(errno);
     close_events();

@@ -12,17 +12,15 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 // Knows what Progress uses: letters, \r, \n, cursor up, erase to the line's end and to the screen's end. Nothing

@@ -1,6 +1,6 @@
 #include "cli/recorded_run.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
@@ -31,7 +31,6 @@ namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 using namespace workbench;
 
 // So many cases a core are handed to the judge at a time: after them a full disk ends the work.
@@ -41,8 +40,6 @@ constexpr int kMostFailures = 2;
 // A sandbox that was killed takes all with it that it holds; a new judge tries those again. So many in a row may come
 // to nothing.
 constexpr int kMostFruitlessJudges = kMostKills;
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // The work on one run, by one program.
 class Worker {
@@ -280,9 +277,9 @@ std::string answer_line(std::int64_t position, const std::string& label, const s
                         const std::string& error) {
   Json json = verdict.empty() ? Json::object() : Json::parse(verdict);
   json["line"] = position;
-  if (const Json id = Json::parse(label, nullptr, false); !id.is_discarded() && !id.is_null()) json["id"] = id;
+  if (const Json id = Json::parse_quietly(label); !id.is_discarded() && !id.is_null()) json["id"] = id;
   if (!error.empty()) json["error"] = error;
-  return dumped(json);
+  return json.dump();
 }
 
 Status record_one(store::Store& store, const judge::Case& one, const Verdict& verdict, double spent_s,

@@ -1,9 +1,10 @@
 #include "cli/search_report.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <ostream>
 
+#include "base/print.h"
 #include "cli/search_run.h"
 #include "report/tables.h"
 #include "workbench/task_text.h"
@@ -16,7 +17,7 @@ void print_tables(const report::RunFigures& figures, std::ostream& out) {
     out << "\n" << report::as_text(report::category_table(figures, rival.rival));
   }
   if (figures.overall.rivals.empty()) out << "\n" << report::as_text(report::category_table(figures));
-  for (const std::string& remark : figures.remarks) fmt::print(out, "{}\n", remark);
+  for (const std::string& remark : figures.remarks) print(out, "{}\n", remark);
 }
 
 }  // namespace
@@ -41,8 +42,8 @@ Result<int> report_figures(const store::Store& store, std::int64_t run, bool jso
     out << report::figures_as_json(figures) << "\n";
   } else {
     print_tables(figures, out);
-    fmt::print(out, "\nrun {}: kw report {} shows all of it; --budget says how much to spend on each task\n",
-               figures.run.name(), figures.run.name());
+    print(out, "\nrun {}: kw report {} shows all of it; --budget says how much to spend on each task\n",
+          figures.run.name(), figures.run.name());
   }
   return figures.overall.accepted == figures.overall.tasks ? 0 : 1;
 }

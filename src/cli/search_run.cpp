@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "authors/techniques.h"
+#include "base/json.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
 #include "cli/recorded_run.h"
@@ -29,12 +29,9 @@ namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 using namespace workbench;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // What names a candidate of a task.
 std::string name_of_candidate(const std::string& source_hash, const std::string& settings) {
@@ -76,7 +73,7 @@ class SearchWorker {
 
  private:
   Status prepare() {
-    const Json rules = Json::parse(run_.about.rules, nullptr, false);
+    const Json rules = Json::parse_quietly(run_.about.rules);
     try {
       bool fresh = false;
       std::string rivals;
@@ -93,7 +90,7 @@ class SearchWorker {
         KW_TRY(Task one, suites::task_of_snapshot(task.at("text")));
         tasks_.push_back(std::move(one));
       }
-    } catch (const Json::exception& error) {
+    } catch (const JsonError& error) {
       return fail("the record of the run's rules is damaged: {}", error.what());
     }
     if (!kernel_) {
@@ -310,7 +307,7 @@ Result<std::int64_t> begin_search(store::Store& store, const SearchOrder& order)
                           .author = order.author,
                           .strategy = order.strategy,
                           .seed = order.seed,
-                          .rules = dumped(rules)},
+                          .rules = rules.dump()},
                          {});
 }
 

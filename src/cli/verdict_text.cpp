@@ -1,9 +1,10 @@
 #include "cli/verdict_text.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <ostream>
 
+#include "base/print.h"
 #include "cli/describe.h"
 
 namespace kw::cli {
@@ -19,40 +20,40 @@ std::string harmless(std::string text) {
 }
 
 void print_verdict(const Verdict& verdict, std::ostream& out) {
-  fmt::print(out, "{}  {}{}\n", verdict.task,
-             verdict.accepted() ? "accepted" : fmt::format("rejected at {}", name_of(verdict.stage)),
-             verdict.kept ? "  (judged before; --fresh judges again)" : "");
-  if (!verdict.reason.empty()) fmt::print(out, "\n  {}\n", harmless(verdict.reason));
+  print(out, "{}  {}{}\n", verdict.task,
+        verdict.accepted() ? "accepted" : fmt::format("rejected at {}", name_of(verdict.stage)),
+        verdict.kept ? "  (judged before; --fresh judges again)" : "");
+  if (!verdict.reason.empty()) print(out, "\n  {}\n", harmless(verdict.reason));
   for (const SourceError& error : verdict.errors) {
-    fmt::print(out, "\n  {}:{}: {}\n", error.file, error.line, harmless(error.message));
+    print(out, "\n  {}:{}: {}\n", error.file, error.line, harmless(error.message));
     out << harmless(error.around);
   }
   if (!verdict.accepted()) {
-    fmt::print(out, "\nsandbox {}\n", verdict.tier);
+    print(out, "\nsandbox {}\n", verdict.tier);
     return;
   }
-  fmt::print(out, "\n");
-  fmt::print(out, "  largest error  {:.2g} of what is allowed{}\n", verdict.max_error,
-             verdict.varies ? "; does not promise the same bits" : "");
+  print(out, "\n");
+  print(out, "  largest error  {:.2g} of what is allowed{}\n", verdict.max_error,
+        verdict.varies ? "; does not promise the same bits" : "");
   if (verdict.time_ns) {
-    fmt::print(out, "  time           {} a call, {} caches{}\n", time_text(*verdict.time_ns), verdict.caches,
-               verdict.roof_fraction ? fmt::format(", {} of the roof's speed", percent(*verdict.roof_fraction)) : "");
+    print(out, "  time           {} a call, {} caches{}\n", time_text(*verdict.time_ns), verdict.caches,
+          verdict.roof_fraction ? fmt::format(", {} of the roof's speed", percent(*verdict.roof_fraction)) : "");
   }
   for (const Speedup& one : verdict.speedups) {
-    fmt::print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median,
-               one.low, one.high, one.pairs, one.claimed ? "" : "  no difference is claimed");
+    print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median, one.low,
+          one.high, one.pairs, one.claimed ? "" : "  no difference is claimed");
     if (!one.called) continue;
-    fmt::print(out, "          {:<12} {:.3f} as called; of its {}, calling takes {}{}\n", one.called->version,
-               one.called->median, time_text(one.called->time_ns), time_text(one.called->overhead_ns),
-               one.called->overhead_decides() ? ": that decides" : "");
+    print(out, "          {:<12} {:.3f} as called; of its {}, calling takes {}{}\n", one.called->version,
+          one.called->median, time_text(one.called->time_ns), time_text(one.called->overhead_ns),
+          one.called->overhead_decides() ? ": that decides" : "");
   }
   for (const LeftOut& one : verdict.left_out) {
-    fmt::print(out, "  {} {} does not count: {}\n", one.rival, one.version, harmless(one.why));
+    print(out, "  {} {} does not count: {}\n", one.rival, one.version, harmless(one.why));
   }
   if (verdict.noise) {
-    fmt::print(out, "  noise          two copies of one kernel differ by up to {} here\n", percent(*verdict.noise));
+    print(out, "  noise          two copies of one kernel differ by up to {} here\n", percent(*verdict.noise));
   }
-  fmt::print(out, "  sandbox        {}\n", verdict.tier);
+  print(out, "  sandbox        {}\n", verdict.tier);
 }
 
 }  // namespace kw::cli

@@ -1,11 +1,9 @@
 #include "judge/verdict_json.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace kw::judge {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -14,7 +12,7 @@ Json or_null(const std::optional<T>& value) {
 
 std::optional<double> number_at(const Json& json, const char* key) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_number()) return std::nullopt;
+  if (found == nullptr || !found->is_number()) return std::nullopt;
   return found->get<double>();
 }
 
@@ -59,11 +57,11 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["kept"] = verdict.kept;
   if (verdict.glanced) json["glanced"] = true;
   // What a compiler quotes of a source may be no UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 Result<Verdict> verdict_from_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   if (!json.is_object()) return fail("not a verdict");
   try {
     Verdict verdict;
@@ -100,7 +98,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.kept = json.at("kept");
     verdict.glanced = json.value("glanced", false);
     return verdict;
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     return fail("not a verdict: {}", error.what());
   }
 }

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 
 namespace kw::models {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "kw exchange 1";
 constexpr std::uint64_t kMostBytes = 64 << 20;
@@ -56,7 +55,7 @@ std::string key_of(const std::string& model, const Request& request) {
     identity.push_back(std::string(name_of(message.role)));
     identity.push_back(unmarked(message.text, false));
   }
-  return fmt::format("{:016x}", hash_of(identity.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return fmt::format("{:016x}", hash_of(identity.dump()));
 }
 
 // The request's lines, each message under a line with its role.
@@ -141,7 +140,7 @@ Status Recorder::keep(const std::string& model, const Request& request, const An
                            {"trouble", answer.trouble ? as_json(*answer.trouble) : Json()}}}};
   const std::lock_guard guard(lock_);
   const fs::path file = folder_ / fmt::format("{:05}-{}.json", next_++, key.substr(0, 8));
-  return write_file(file, exchange.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_file(file, exchange.dump(1) + "\n");
 }
 
 Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
@@ -173,7 +172,7 @@ Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
                                     .model = json.at("model").get<std::string>(),
                                     .lines = lines_of(request),
                                     .answer = answer_from(json.at("answer"))});
-    } catch (const Json::exception& problem) {
+    } catch (const JsonError& problem) {
       return fail("{}: is no exchange that --record has written: {}", file.string(), problem.what());
     }
   }

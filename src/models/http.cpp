@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace kw::models {
 namespace {
@@ -271,12 +272,12 @@ Posted post(const Post& what, const Endpoint& endpoint, const std::stop_token& s
 Trouble trouble_of_status(const Response& response, const Endpoint& endpoint) {
   const int status = response.status;
   std::string said;
-  const auto json = nlohmann::json::parse(response.body, nullptr, false);
+  const auto json = Json::parse_quietly(response.body);
   if (json.is_object()) {
     const auto error = json.find("error");
-    if (error != json.end() && error->is_object() && error->contains("message") && (*error)["message"].is_string()) {
+    if (error != nullptr && error->is_object() && error->contains("message") && (*error)["message"].is_string()) {
       said = (*error)["message"].get<std::string>();
-    } else if (error != json.end() && error->is_string()) {
+    } else if (error != nullptr && error->is_string()) {
       said = error->get<std::string>();
     } else if (json.contains("message") && json["message"].is_string()) {
       said = json["message"].get<std::string>();

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace kw::models {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string beginning_of(const std::string& text) {
   std::string shown;
@@ -54,12 +52,10 @@ Answer as_answer(Heard heard, const Endpoint& endpoint, const Request& request) 
 
 }  // namespace
 
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::int64_t count_in(const Json& object, const char* name) {
   if (!object.is_object()) return 0;
   const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? std::max<std::int64_t>(0, found->get<std::int64_t>()) : 0;
+  return found != nullptr && found->is_number() ? std::max<std::int64_t>(0, found->get<std::int64_t>()) : 0;
 }
 
 Trouble trouble_in_stream(const Json& error, const std::string& busy_types) {
@@ -87,7 +83,7 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
     return events.read(piece, [&](const Event& event) {
       try {
         protocol.event(event, heard);
-      } catch (const Json::exception& problem) {
+      } catch (const JsonError& problem) {
         broken = beginning_of(event.data);
       }
       return heard.closed || heard.trouble.has_value() || !broken.empty();
@@ -111,7 +107,7 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
     if (!heard.finished && !heard.trouble) return garbled(endpoint, "ended its answer in the middle", true);
     return as_answer(std::move(heard), endpoint, request);
   }
-  const Json json = Json::parse(response.body, nullptr, false);
+  const Json json = Json::parse_quietly(response.body);
   if (json.is_discarded()) {
     const bool html = response.content_type.starts_with("text/html") || response.body.starts_with("<");
     return garbled(endpoint,
@@ -122,7 +118,7 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
   }
   try {
     protocol.whole(json, heard);
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     return garbled(endpoint, fmt::format("sent JSON that is not its protocol: {}", beginning_of(response.body)), false);
   }
   return as_answer(std::move(heard), endpoint, request);

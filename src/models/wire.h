@@ -2,10 +2,10 @@
 // comes back, whichever the server chose. A provider says what a whole answer and what an event mean.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
 
+#include "base/json.h"
 #include "models/events.h"
 #include "models/http.h"
 
@@ -22,22 +22,19 @@ struct Heard {
   std::optional<Trouble> trouble;  // an error inside of the answer
 };
 
-// Both may throw what nlohmann's JSON throws where something is of the wrong type.
+// Both may throw a JsonError where something is of the wrong type.
 struct Protocol {
-  void (*whole)(const nlohmann::json& answer, Heard& heard);
+  void (*whole)(const Json& answer, Heard& heard);
   void (*event)(const Event& event, Heard& heard);
 };
 
 Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
                 const std::stop_token& stop);
 
-// Text as JSON has it; bytes that are no UTF-8 are replaced.
-std::string dumped(const nlohmann::json& json);
-
 // A number that may be missing or null.
-std::int64_t count_in(const nlohmann::json& object, const char* name);
+std::int64_t count_in(const Json& object, const char* name);
 
 // What an error inside of a stream means.
-Trouble trouble_in_stream(const nlohmann::json& error, const std::string& busy_types);
+Trouble trouble_in_stream(const Json& error, const std::string& busy_types);
 
 }  // namespace kw::models

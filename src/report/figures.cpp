@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "ops/graph.h"
 #include "suites/task_snapshot.h"
 
 namespace kw::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kStart[] = "start";      // of a kernel that the author was given: not its own, and no answer to the task
 constexpr char kConfirm[] = "confirm";  // the purpose of an item that is measured again after the choice
@@ -132,7 +130,7 @@ void take_in(Contest& contest, const store::Recorded& one) {
 std::vector<LeftOut> left_out_of(const Json& verdict) {
   std::vector<LeftOut> all;
   const auto found = verdict.find("left_out");
-  if (found == verdict.end() || !found->is_object()) return all;
+  if (found == nullptr || !found->is_object()) return all;
   for (const auto& [rival, one] : found->items()) {
     all.push_back({rival, one.value("version", ""), one.value("why", "")});
   }
@@ -140,7 +138,7 @@ std::vector<LeftOut> left_out_of(const Json& verdict) {
 }
 
 Json parsed(const store::Recorded& one) {
-  Json json = Json::parse(one.json, nullptr, false);
+  Json json = Json::parse_quietly(one.json);
   return json.is_object() ? json : Json::object();
 }
 
@@ -153,9 +151,8 @@ std::vector<Against> against_of(const store::Recorded& chosen, const Json& verdi
                                              .low = one.low,
                                              .high = one.high,
                                              .claimed = one.claimed});
-    const Json called = verdict.value(Json::json_pointer("/speedup"), Json::object())
-                            .value(one.rival, Json::object())
-                            .value("called", Json::object());
+    const Json called =
+        verdict.value("speedup", Json::object()).value(one.rival, Json::object()).value("called", Json::object());
     if (!called.contains("median")) continue;
     each.called = called.value("median", 0.0);
     each.overhead_decides = called.value("overhead_decides", false);
@@ -172,7 +169,7 @@ Outcome outcome_of(Contest contest) {
   if (!chosen) return outcome;
   const Json verdict = parsed(*chosen);
   outcome.stage = chosen->accepted ? VerdictStage::accepted : stage_of(*chosen);
-  if (const auto reason = verdict.find("reason"); reason != verdict.end() && reason->is_string()) {
+  if (const auto reason = verdict.find("reason"); reason != nullptr && reason->is_string()) {
     outcome.reason = reason->get<std::string>();
   }
   outcome.confirmed = chosen->purpose == kConfirm;
@@ -197,7 +194,7 @@ Outcome outcome_of(Contest contest) {
 
 // Tasks for which the run set out and of which nothing was planned.
 void add_missing_tasks(const store::RunSummary& run, std::vector<Outcome>& outcomes) {
-  const Json rules = Json::parse(run.about.rules, nullptr, false);
+  const Json rules = Json::parse_quietly(run.about.rules);
   if (!rules.is_object() || !rules.contains("tasks") || !rules["tasks"].is_array()) return;
   std::set<std::string> known;
   for (const Outcome& one : outcomes) known.insert(one.task);
@@ -429,7 +426,7 @@ std::string figures_as_json(const RunFigures& figures) {
   json["versions"] = Json::object();
   for (const auto& [rival, versions] : figures.versions) json["versions"][rival] = versions;
   json["remarks"] = figures.remarks;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(2);
 }
 
 }  // namespace kw::report

@@ -4,15 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/scratch.h"
 #include "store/by_hand.h"
 
 namespace kw::report {
 namespace {
-
-using Json = nlohmann::json;
 
 Against against(const std::string& rival, double median, double low, double high) {
   return {.rival = rival, .version = "1", .median = median, .low = low, .high = high, .claimed = true};

@@ -1,19 +1,17 @@
 #include "report/kernel_words.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "report/difference.h"
 
 namespace kw::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kMostGenerations = 1000;
 
 Json object_of(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse_quietly(text);
   return json.is_object() ? json : Json::object();
 }
 

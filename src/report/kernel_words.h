@@ -5,9 +5,9 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "report/figures.h"
 #include "store/store.h"
@@ -46,14 +46,14 @@ class KernelWords {
 
   // "best" of report/page_data.h, for an accepted outcome and the item it rests on; `judged` says by a candidate's hash
   // what became of it.
-  Result<nlohmann::ordered_json> words_of(const Outcome& outcome, const store::Recorded& item,
-                                          const std::map<std::string, std::string>& judged);
+  Result<Json> words_of(const Outcome& outcome, const store::Recorded& item,
+                        const std::map<std::string, std::string>& judged);
 
  private:
-  void add_source(nlohmann::ordered_json& best, const store::Candidate& candidate);
-  Status add_ancestors(nlohmann::ordered_json& best, store::Candidate child, std::string hash,
+  void add_source(Json& best, const store::Candidate& candidate);
+  Status add_ancestors(Json& best, store::Candidate child, std::string hash,
                        const std::map<std::string, std::string>& judged);
-  void add_difference(nlohmann::ordered_json& entry, const std::string& before, const std::string& after);
+  void add_difference(Json& entry, const std::string& before, const std::string& after);
   Result<int> generations_from(store::Candidate one) const;
 
   const store::Store& store_;

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "report/comparison.h"
 #include "report/figures.h"
 #include "report/kernel_words.h"
@@ -17,8 +17,6 @@
 namespace kw::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostEvents = 50;
 constexpr int kMostErrors = 3;  // of one candidate
 constexpr std::size_t kMostAroundBytes = 800;
@@ -26,7 +24,7 @@ constexpr int kOpen = -1;
 constexpr int kNeverJudged = -2;
 
 Json parsed(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse_quietly(text);
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
@@ -241,7 +239,7 @@ class RunData {
                        {"message", cut(text_at(error, "message"), limits_.reason_bytes)},
                        {"around", cut(text_at(error, "around"), kMostAroundBytes)}});
     }
-    if (!errors_.spend(shown.dump(-1, ' ', false, Json::error_handler_t::replace).size())) return nullptr;
+    if (!errors_.spend(shown.dump().size())) return nullptr;
     return shown;
   }
 
@@ -401,7 +399,7 @@ Result<std::string> page_data(const store::Store& store, std::span<const std::in
     json["changes"].push_back({{"from", 0}, {"to", i}, {"tasks", std::move(changes)}});
   }
   json["strings"] = strings.take();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 }  // namespace kw::report

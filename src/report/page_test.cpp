@@ -3,18 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "report/page_data.h"
 #include "store/by_hand.h"
 
 namespace kw::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 class APage : public testing::Test {

@@ -1,16 +1,14 @@
 #include "report/task_words.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ops/graph.h"
 #include "suites/notation.h"
 #include "suites/task_snapshot.h"
 
 namespace kw::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json tensor(const std::string& name, const char* role, const TensorType& type) {
   return {{"name", name}, {"role", role}, {"dtype", kw::name_of(type.dtype)}, {"shape", type.shape.lengths()}};

@@ -1,8 +1,7 @@
 // A task as its record keeps it, in words and numbers for a reader.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "store/records.h"
 
 namespace kw::report {
@@ -10,6 +9,6 @@ namespace kw::report {
 // {name, suite, category, operators, nodes: [text], meaning: [[operator, words]], tensors: [{name, role, dtype,
 // shape}], lengths: {NAME: value}, note, flops, bytes, problem}. Where the snapshot cannot be read, `problem` says why,
 // and what rests on it is empty.
-nlohmann::ordered_json words_of(const store::TaskSnapshot& task);
+Json words_of(const store::TaskSnapshot& task);
 
 }  // namespace kw::report

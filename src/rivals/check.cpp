@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "judge/instance.h"
 
 namespace kw::rivals {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::filesystem::path file_of(const RivalFile& rival, const std::string& suite) {
   return rival.environment() / fmt::format("checked-{}.json", suite);
@@ -69,21 +67,21 @@ Result<Checked> check(const RivalFile& rival, const std::string& suite, const st
   for (const auto& [name, trial] : checked.tasks) {
     json["tasks"][name] = Json::parse(trial_as_json(trial));
   }
-  KW_CHECK(write_file(file_of(rival, suite), json.dump(1, ' ', false, Json::error_handler_t::replace)));
+  KW_CHECK(write_file(file_of(rival, suite), json.dump(1)));
   return checked;
 }
 
 std::optional<Checked> kept_check(const RivalFile& rival, const std::string& suite) {
   const auto text = read_file(file_of(rival, suite));
   if (!text.ok()) return std::nullopt;
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = Json::parse_quietly(*text);
   if (!json.is_object() || json.value("version", "") != rival.version()) return std::nullopt;
   try {
     Checked checked;
     checked.overhead_ns = json.at("overhead_ns");
     for (const auto& [name, one] : json.at("tasks").items()) checked.tasks[name] = trial_from_json(one.dump());
     return checked;
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     return std::nullopt;
   }
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "ops/compare.h"
 #include "ops/draw.h"
@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using Json = nlohmann::json;
 using judge::Outcome;
 using judge::Trouble;
 
@@ -52,7 +51,7 @@ Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptor
     const bool slow = text.error().message == kNoAnswer;
     return Trouble{.kind = slow ? Trouble::Kind::slow : Trouble::Kind::crashed, .text = text.error().message};
   }
-  *answer = Json::parse(*text, nullptr, false);
+  *answer = Json::parse_quietly(*text);
   if (std::string problem = problem_of(*answer); !problem.empty()) return refused(std::move(problem));
   return std::nullopt;
 }
@@ -96,12 +95,12 @@ std::string trial_as_json(const Trial& trial) {
                      {"why", trial.why},
                      {"time_ns", trial.time_ns},
                      {"overhead_ns", trial.overhead_ns}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 Trial trial_from_json(const std::string& text) {
   Trial trial;
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   if (!json.is_object()) return trial;
   for (int i = 0; i <= static_cast<int>(Trial::State::failed); ++i) {
     if (name_of(static_cast<Trial::State>(i)) == json.value("state", "")) trial.state = static_cast<Trial::State>(i);
@@ -231,7 +230,7 @@ Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t w
       if (!shapes.is_array()) continue;
       for (const Json& shape : shapes) shapes_[first + i].emplace_back(shape.get<std::vector<std::int64_t>>());
     }
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     return refused("answered with something else than times");
   }
   return std::nullopt;

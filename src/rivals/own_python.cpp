@@ -3,17 +3,16 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/process.h"
 
 namespace kw::rivals {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr auto kMostTime = 20s;
@@ -53,7 +52,7 @@ Json ask(const std::string& module, const std::string& python, const fs::path& f
   const auto text = read_file(log, 1 << 20);
   fs::remove(log, error);
   if (!code.ok() || *code != 0 || !text.ok()) return nullptr;
-  return Json::parse(*text, nullptr, false);
+  return Json::parse_quietly(*text);
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ std::optional<OwnPython> find_own(const std::string& module, const std::string& 
       cache_folder() / "rivals" / fmt::format("own-{}-{:08x}.json", module, hash_of(meant) & 0xffffffff);
   try {
     const auto text = read_file(file, 1 << 20);
-    Json kept = text.ok() ? Json::parse(*text, nullptr, false) : Json();
+    Json kept = text.ok() ? Json::parse_quietly(*text) : Json();
     if (!kept.is_object() || kept.at("state") != state_of(kept.at("answer"))) {
       const Json answer = ask(module, named, file);
       if (!answer.is_object()) return std::nullopt;
@@ -82,7 +81,7 @@ std::optional<OwnPython> find_own(const std::string& module, const std::string& 
     OwnPython own{.program = answer.at("program").get<std::string>(), .version = answer.at("version")};
     for (const std::string folder : answer.at("path")) own.path += (own.path.empty() ? "" : ":") + folder;
     return own;
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     return std::nullopt;
   }
 }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "base/json.h"
 
 namespace kw::search {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // So far apart in size (log2), a lesson counts half.
 constexpr double kHalfAt = 2;
@@ -21,7 +20,7 @@ constexpr double kFewSearches = 1;
 double size_of(const ops::Graph& graph) { return std::log2(std::max(ops::cost_of(graph).bytes(), 1.0)); }
 
 std::optional<Point> point_of(const Space& space, const store::Lesson& lesson) {
-  const Json settings = Json::parse(lesson.settings, nullptr, false);
+  const Json settings = Json::parse_quietly(lesson.settings);
   if (!settings.is_object()) return std::nullopt;
   for (std::size_t i = 0; i < space.kernels().size(); ++i) {
     if (space.kernels()[i].technique != lesson.technique) continue;
@@ -72,7 +71,7 @@ Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const st
   std::map<std::pair<std::string, std::string>, std::vector<Trial>> searches;  // by task and technique
   for (const store::Lesson& one : kept) {
     if (one.task == graph.task->name || !(one.time > 0)) continue;
-    const Json settings = Json::parse(one.settings, nullptr, false);
+    const Json settings = Json::parse_quietly(one.settings);
     if (!settings.is_object()) continue;
     Trial trial{.log_time = std::log(one.time)};
     for (const auto& [name, value] : settings.items()) {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <vector>
 
+#include "base/json.h"
 #include "base/nearest.h"
 #include "service/resources.h"
 #include "service/schema.h"
@@ -51,12 +51,10 @@ Json capabilities() {
   return {{"tools", {{"listChanged", false}}}, {"resources", {{"subscribe", false}, {"listChanged", false}}}};
 }
 
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Reply error_reply(const Json& id, const Refusal& refusal) {
   Json error = {{"code", refusal.code}, {"message", refusal.message}};
   if (!refusal.data.is_null()) error["data"] = refusal.data;
-  return {dumped({{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}}), refusal.code};
+  return {Json({{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}}).dump(), refusal.code};
 }
 
 Taken refused(const Json& id, int code, std::string why, Json data = nullptr) {
@@ -64,7 +62,7 @@ Taken refused(const Json& id, int code, std::string why, Json data = nullptr) {
 }
 
 Reply result_reply(const Json& id, Json result) {
-  return {dumped({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}), 0};
+  return {Json({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}).dump(), 0};
 }
 
 // Brackets within brackets: what is nested deeper would be walked by recursion later.
@@ -89,11 +87,7 @@ bool is_too_deep(std::string_view text) {
 
 bool is_id(const Json& json) { return json.is_string() || json.is_number_integer(); }
 
-const Json* member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &*found;
-}
+const Json* member(const Json& object, const char* name) { return object.find(name); }
 
 // Who calls, as the record may know it.
 std::string client_name(const Json* info) {
@@ -240,9 +234,10 @@ class Conversation::Inside::RequestWork : public Work {
     const Json* token = meta ? member(*meta, "progressToken") : nullptr;
     if (!token || !is_id(*token) || !tell) return [](const std::string&) {};
     return [tell, token = *token, count = 0](const std::string& message) mutable {
-      tell(dumped({{"jsonrpc", "2.0"},
-                   {"method", "notifications/progress"},
-                   {"params", {{"progressToken", token}, {"progress", ++count}, {"message", message}}}}));
+      tell(Json({{"jsonrpc", "2.0"},
+                 {"method", "notifications/progress"},
+                 {"params", {{"progressToken", token}, {"progress", ++count}, {"message", message}}}})
+               .dump());
     };
   }
 
@@ -300,7 +295,7 @@ Taken Conversation::Inside::take(Json message, const MessageHeaders* headers) {
     return refused(nullptr, kInvalidRequest, "\"id\" must be a string or an integer");
   }
   Request request{.id = usable_id, .method = *method, .params = Json::object()};
-  if (const auto found = message.find("params"); found != message.end()) request.params = std::move(*found);
+  if (message.contains("params")) request.params = std::move(message["params"]);
   if (!id) {
     if (request.params.is_object()) notice(request.method, request.params);
     return {};
@@ -336,7 +331,7 @@ std::optional<Refusal> Conversation::Inside::read_envelope(Request& request, con
   }
   if (headers) {
     const auto differs = [](const std::optional<std::string>& header, const Json* said) {
-      return !header || !said->is_string() || *header != said->get_ref<const std::string&>();
+      return !header || !said->is_string() || *header != said->text();
     };
     if (differs(headers->version, version)) {
       return Refusal{kHeaderMismatch, "the header MCP-Protocol-Version is not what _meta says"};
@@ -476,7 +471,7 @@ Taken Conversation::take(std::string_view message, const MessageHeaders* headers
   if (is_too_deep(message)) {
     return {.reply = refusal(kInvalidRequest, fmt::format("a message is at most {} brackets deep", kMostDepth))};
   }
-  Json json = Json::parse(message, nullptr, false);
+  Json json = Json::parse_quietly(message);
   if (json.is_discarded()) return {.reply = refusal(kParseError, "this is no JSON")};
   return inside_->take(std::move(json), headers);
 }

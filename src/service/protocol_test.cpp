@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/scratch.h"
 #include "service/desk.h"
 
 namespace kw::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kOpening[] =
     R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}})";

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "judge/verdict_json.h"
 #include "service/desk.h"
 #include "service/told.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kPage = 100;
 
-std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const Json& json) { return json.dump(1); }
 
 std::string task_uri(const suites::Suite& suite, const Task& task) {
   return "kw://task/" + (suite.name.empty() ? task.name : suite.name + "/" + task.name);

@@ -8,14 +8,12 @@
 //   kw://source/r3.5    and its source
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace kw::service {
-
-using Json = nlohmann::ordered_json;
 
 class Desk;
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "base/nearest.h"
 
 namespace kw::service {
@@ -60,21 +60,21 @@ std::string within(const std::string& place, const std::string& name) {
 }
 
 std::string object_problem(const Json& value, const Json& schema, const std::string& place) {
-  if (const auto required = schema.find("required"); required != schema.end()) {
+  if (const auto required = schema.find("required"); required != nullptr) {
     for (const Json& name : *required) {
-      if (!value.contains(name.get_ref<const std::string&>())) return within(place, name) + ": is missing";
+      if (!value.contains(name.text())) return within(place, name) + ": is missing";
     }
   }
   static const Json nothing = Json::object();
   const auto found = schema.find("properties");
-  const Json& properties = found == schema.end() ? nothing : *found;
+  const Json& properties = found == nullptr ? nothing : *found;
   const auto others = schema.find("additionalProperties");
   for (const auto& [name, one] : value.items()) {
-    if (const auto known = properties.find(name); known != properties.end()) {
+    if (const auto known = properties.find(name); known != nullptr) {
       if (std::string problem = problem_with(one, *known, within(place, name)); !problem.empty()) return problem;
-    } else if (others != schema.end() && others->is_object()) {
+    } else if (others != nullptr && others->is_object()) {
       if (std::string problem = problem_with(one, *others, within(place, name)); !problem.empty()) return problem;
-    } else if (others != schema.end() && *others == false) {
+    } else if (others != nullptr && *others == false) {
       std::vector<std::string> names;
       for (const auto& [known_name, unused] : properties.items()) names.push_back(known_name);
       return within(place, name.substr(0, 64)) + ": is not known here" + nearest_hint(name.substr(0, 64), names);
@@ -87,10 +87,10 @@ std::string object_problem(const Json& value, const Json& schema, const std::str
 
 std::string problem_with(const Json& value, const Json& schema, const std::string& place) {
   const auto wrong = [&](const std::string& what) { return (place.empty() ? "the value" : place) + ": " + what; };
-  if (const auto type = schema.find("type"); type != schema.end()) {
+  if (const auto type = schema.find("type"); type != nullptr) {
     if (const std::string problem = type_problem(value, *type); !problem.empty()) return wrong(problem);
   }
-  if (const auto allowed = schema.find("enum"); allowed != schema.end()) {
+  if (const auto allowed = schema.find("enum"); allowed != nullptr) {
     if (const std::string problem = enum_problem(value, *allowed); !problem.empty()) return wrong(problem);
   }
   if (value.is_object()) return object_problem(value, schema, place);
@@ -106,7 +106,7 @@ std::string problem_with(const Json& value, const Json& schema, const std::strin
     return "";
   }
   if (value.is_string()) {
-    const std::size_t length = length_of(value.get_ref<const std::string&>());
+    const std::size_t length = length_of(value.text());
     if (schema.contains("minLength") && length < schema["minLength"].get<std::size_t>()) return wrong("is too short");
     if (schema.contains("maxLength") && length > schema["maxLength"].get<std::size_t>())
       return wrong(fmt::format("is longer than {} characters", schema["maxLength"].get<std::size_t>()));

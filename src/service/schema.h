@@ -3,12 +3,11 @@
 // description, title and default, which ask for nothing.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace kw::service {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace kw::service {
 
 // "source: is missing", "seconds: 99 is above 25"; empty where there is none. `place` is what the value is called.
 std::string problem_with(const Json& value, const Json& schema, const std::string& place = "");

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
+#include "base/json.h"
 #include "service/tool.h"
 
 namespace kw::service {
@@ -56,7 +56,7 @@ TEST(EveryTool, HasANameAndSchemasThatWeCanHoldItTo) {
     EXPECT_GT(tool.description.size(), 40u) << tool.name;
     ASSERT_NE(tool.run, nullptr) << tool.name;
     for (const std::string& text : {tool.input, tool.output}) {
-      const Json schema = Json::parse(text, nullptr, false);
+      const Json schema = Json::parse_quietly(text);
       ASSERT_TRUE(schema.is_object()) << tool.name;
       EXPECT_EQ(schema.value("type", ""), "object") << tool.name;
       EXPECT_EQ(unknown_word_in(schema), "") << tool.name;

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <regex>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "workbench/task_text.h"
 

@@ -7,15 +7,13 @@
 // name is told.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "kernel/task.h"
 #include "kernel/verdict.h"
 
 namespace kw::service {
-
-using Json = nlohmann::ordered_json;
 
 struct Progress;
 

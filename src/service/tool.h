@@ -4,16 +4,14 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <stop_token>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace kw::service {
-
-using Json = nlohmann::ordered_json;
 
 class Desk;
 

@@ -1,26 +1,24 @@
 // The writing of exchange.h.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "store/exchange.h"
 #include "store/packed.h"
 
 namespace kw::store {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kFormat = 1;
 
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string line_of(const Json& json) { return json.dump(); }
 
 Json parsed(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse_quietly(text);
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
@@ -30,7 +28,7 @@ bool is_utf8(const std::string& text) {
   try {
     [[maybe_unused]] const std::string written = Json(text).dump();
     return true;
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     return false;
   }
 }

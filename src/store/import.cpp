@@ -1,15 +1,13 @@
 // The reading of exchange.h.
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "store/exchange.h"
 #include "store/packed.h"
 #include "store/sha256.h"
 
 namespace kw::store {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -61,7 +59,7 @@ class Import {
 
  private:
   Status line(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = Json::parse_quietly(text);
     if (!json.is_object()) return fail("not a JSON object");
     if (ended_) return fail("nothing may follow the line of kind \"end\"");
     try {
@@ -76,7 +74,7 @@ class Import {
       if (kind == "item") return take_item(json);
       if (kind == "end") return take_end(json);
       return fail("unknown kind \"{}\"", kind);
-    } catch (const Json::exception& error) {
+    } catch (const JsonError& error) {
       return fail("{}", error.what());
     }
   }

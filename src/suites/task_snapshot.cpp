@@ -3,12 +3,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace kw::suites {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr char kDigits[] = "0123456789abcdef";
@@ -237,13 +236,13 @@ std::string snapshot_of(const Task& task) {
     if (output.dtype) one["dtype"] = name_of(*output.dtype);
     json["outputs"].push_back(std::move(one));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump();
 }
 
 Result<Task> task_of_snapshot(const std::string& text) {
   try {
     return task_of(Json::parse(text));
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     return fail("the record of a task is damaged: {}", error.what());
   } catch (const Error& error) {
     return fail("the record of a task is damaged: {}", error.message);

@@ -1,8 +1,8 @@
 #include "workbench/case_record.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ops/graph.h"
 #include "plain/plain.h"
 #include "store/sha256.h"
@@ -11,12 +11,8 @@
 namespace kw::workbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // How the judge words it.
 constexpr const char* kSignsOfAKill[] = {"signal 9", "Killed signal", "needed more memory", "was lost"};
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json json_of(const Settings& settings) {
   Json json = Json::object();
@@ -28,20 +24,21 @@ std::string short_hash(const std::string& text) { return store::sha256(text).sub
 
 }  // namespace
 
-std::string as_utf8(const std::string& text) { return Json::parse(dumped(text)).get<std::string>(); }
+std::string as_utf8(const std::string& text) { return Json::parse(Json(text).dump()).text(); }
 
 std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals) {
-  return dumped({{"threads", rules.threads},
-                 {"cold", rules.cold},
-                 {"budget_s", rules.budget_s},
-                 {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
-                 {"timed", rules.timed},
-                 {"rivals", rivals},
-                 {"fresh", fresh}});
+  return Json({{"threads", rules.threads},
+               {"cold", rules.cold},
+               {"budget_s", rules.budget_s},
+               {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
+               {"timed", rules.timed},
+               {"rivals", rivals},
+               {"fresh", fresh}})
+      .dump();
 }
 
 Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   try {
     judge::Case rules;
     rules.threads = json.at("threads");
@@ -52,13 +49,13 @@ Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::s
     fresh = json.at("fresh");
     rivals = json.value("rivals", "none");
     return rules;
-  } catch (const Json::exception& error) {
+  } catch (const JsonError& error) {
     return fail("the record of the run's rules is damaged: {}", error.what());
   }
 }
 
 Result<Settings> settings_from_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   if (!json.is_object()) return fail("the record of a candidate's settings is damaged");
   Settings settings;
   for (const auto& [name, value] : json.items()) {
@@ -92,11 +89,11 @@ store::TaskSnapshot snapshot(const Task& task) {
 store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label) {
   store::NewItem item{.position = position, .task = snapshot(*one.task), .label = label};
   item.candidate = store::Candidate{
-      .file = as_utf8(one.source.name), .source = one.source.text, .settings = dumped(json_of(one.settings))};
+      .file = as_utf8(one.source.name), .source = one.source.text, .settings = json_of(one.settings).dump()};
   const auto tunables = read_tunables(one.source.text);
   const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
   if (choice.ok()) {
-    item.build = dumped({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}});
+    item.build = Json({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}}).dump();
   }
   return item;
 }

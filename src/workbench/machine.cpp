@@ -3,9 +3,9 @@
 #include <sys/utsname.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "store/sha256.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/kept_roofs.h"
@@ -13,8 +13,6 @@
 
 namespace kw::workbench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json cpu_as_json(const targets::CpuFacts& facts) {
   Json caches = Json::array();
@@ -60,7 +58,7 @@ store::Machine this_machine(const std::string& tier) {
                      {"roofs", roofs.ok() ? Json::parse(targets::roofs_as_json(*roofs)) : Json(nullptr)}};
   return {.identity = machine_identity(),
           .name = facts.model.empty() ? "an unknown processor" : facts.model,
-          .facts = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+          .facts = json.dump()};
 }
 
 }  // namespace kw::workbench

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "ops/draw.h"
 #include "ops/lengths.h"
 #include "suites/notation.h"
@@ -14,7 +14,7 @@
 namespace kw::workbench {
 namespace {
 
-nlohmann::ordered_json tensor(const std::string& name, const TensorType& type) {
+Json tensor(const std::string& name, const TensorType& type) {
   return {{"name", name}, {"dtype", kw::name_of(type.dtype)}, {"shape", type.shape.lengths()}};
 }
 
@@ -112,18 +112,18 @@ std::string spread_text(const ops::GraphInput& input) {
   return input.declared->spread ? suites::text_of(*input.declared->spread) : "drawn by the operator";
 }
 
-nlohmann::ordered_json example_json(const Example& example) {
+Json example_json(const Example& example) {
   const auto entry = [](const std::string& name, const Shape& shape, auto&& at) {
-    nlohmann::ordered_json values = nlohmann::ordered_json::array();
+    Json values = Json::array();
     for (std::int64_t i = 0; i < shape.count(); ++i) values.push_back(at(i));
-    return nlohmann::ordered_json{{"name", name}, {"shape", shape.lengths()}, {"values", std::move(values)}};
+    return Json{{"name", name}, {"shape", shape.lengths()}, {"values", std::move(values)}};
   };
-  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+  Json inputs = Json::array();
   for (std::size_t k = 0; k < example.inputs.size(); ++k) {
     inputs.push_back(entry(example.input_names[k], example.inputs[k].shape(),
                            [&](std::int64_t i) { return example.inputs[k].real(i); }));
   }
-  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  Json outputs = Json::array();
   for (std::size_t k = 0; k < example.outputs.size(); ++k) {
     const ops::WideTensor& wide = example.outputs[k];
     outputs.push_back(entry(example.output_names[k], wide.shape,
@@ -192,13 +192,12 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
   }
 }
 
-nlohmann::ordered_json as_json(const Task& task, const ops::Graph& graph, const Example& example,
-                               const Result<targets::Roofs>& roofs) {
-  nlohmann::ordered_json json = summary_of(task, graph);
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+Json as_json(const Task& task, const ops::Graph& graph, const Example& example, const Result<targets::Roofs>& roofs) {
+  Json json = summary_of(task, graph);
+  Json nodes = Json::array();
   for (const Node& node : task.nodes) nodes.push_back(suites::text_of(node));
   json["nodes"] = std::move(nodes);
-  nlohmann::ordered_json meaning;
+  Json meaning;
   for (const auto& [name, words] : meanings(task)) meaning[name] = words;
   json["meaning"] = std::move(meaning);
   json["lengths"] = task.lengths;
@@ -244,14 +243,14 @@ std::string time_text(double time_ns) {
   return fmt::format("{:.3g} s", time_ns / 1e9);
 }
 
-nlohmann::ordered_json summary_of(const Task& task, const ops::Graph& graph) {
-  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+Json summary_of(const Task& task, const ops::Graph& graph) {
+  Json inputs = Json::array();
   for (const ops::GraphInput& input : graph.inputs) {
-    nlohmann::ordered_json entry = tensor(input.name, input.type);
+    Json entry = tensor(input.name, input.type);
     entry["role"] = workbench::name_of(input.role);
     inputs.push_back(std::move(entry));
   }
-  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  Json outputs = Json::array();
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     outputs.push_back(tensor(graph.names[static_cast<std::size_t>(graph.outputs[i])], graph.output_type(i)));
   }

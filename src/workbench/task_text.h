@@ -1,9 +1,9 @@
 // A task told to a reader, as text and as JSON; and numbers as we write them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "kernel/task.h"
 #include "ops/graph.h"
@@ -16,7 +16,7 @@ std::string time_text(double time_ns);                       // "12.3 us"
 
 // {"name", "category", "operator", "suite", "inputs", "outputs", "flops", "bytes"}; a tensor is {"name", "dtype",
 // "shape"}, an input also has its "role": "input", "weight" or "constant".
-nlohmann::ordered_json summary_of(const Task& task, const ops::Graph& graph);
+Json summary_of(const Task& task, const ops::Graph& graph);
 
 // Meaning, tensors, tolerance, cost and a worked example on the smallest shape: what `kw show` prints.
 Result<std::string> task_as_text(const Task& task);

@@ -18,16 +18,15 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-namespace {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
@@ -234,7 +233,7 @@ Due due_for(const std::string& text) {
   using Kind = Due::Kind;
   if (text.find_first_not_of(" \t\r") == std::string::npos) return {};
   if (depth_of(text) > 64) return {Kind::error_without_id, "null", ""};
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   if (!json.is_object()) return {Kind::error_without_id, "null", ""};
   const bool has_id = json.contains("id");
   const std::string id = has_id && is_id(json["id"]) ? json["id"].dump() : "null";
@@ -337,7 +336,7 @@ class Answers {
 
  private:
   void take(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = Json::parse_quietly(line);
     if (!json.is_object() || json.value("jsonrpc", "") != "2.0") return broken("no message: " + line.substr(0, 200));
     const std::lock_guard guard(lock_);
     if (json.contains("method")) {

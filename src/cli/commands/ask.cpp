@@ -1,26 +1,26 @@
 // kw ask: one question to a language model, to see that it can be reached and what it costs.
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
 
 namespace kw::cli::commands {
 namespace {
 
-nlohmann::ordered_json as_json(const models::Answer& answer, const std::string& model) {
-  nlohmann::ordered_json json = {{"model", model},
-                                 {"text", answer.text},
-                                 {"whole", answer.whole},
-                                 {"trouble", nullptr},
-                                 {"usage",
-                                  {{"input_tokens", answer.usage.input_tokens},
-                                   {"cached_tokens", answer.usage.cached_tokens},
-                                   {"output_tokens", answer.usage.output_tokens},
-                                   {"guessed", answer.usage.guessed}}},
-                                 {"tries", answer.tries},
-                                 {"spent_s", answer.spent_s},
-                                 {"cost_usd", answer.cost_usd}};
+Json as_json(const models::Answer& answer, const std::string& model) {
+  Json json = {{"model", model},
+               {"text", answer.text},
+               {"whole", answer.whole},
+               {"trouble", nullptr},
+               {"usage",
+                {{"input_tokens", answer.usage.input_tokens},
+                 {"cached_tokens", answer.usage.cached_tokens},
+                 {"output_tokens", answer.usage.output_tokens},
+                 {"guessed", answer.usage.guessed}}},
+               {"tries", answer.tries},
+               {"spent_s", answer.spent_s},
+               {"cost_usd", answer.cost_usd}};
   if (answer.trouble) json["trouble"] = {{"kind", name_of(answer.trouble->kind)}, {"message", answer.trouble->message}};
   return json;
 }
@@ -44,7 +44,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   const bool declined =
       answer.trouble && (answer.trouble->kind == Kind::refused || answer.trouble->kind == Kind::cut_off);
   if (arguments.has("--json")) {
-    out << as_json(answer, client.name()).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    out << as_json(answer, client.name()).dump(1) << "\n";
     return answer.ok() ? kYes : declined ? kNo : kBroken;
   }
   if (answer.trouble && !declined) return fail("{}", answer.trouble->message);

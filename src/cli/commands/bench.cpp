@@ -1,5 +1,4 @@
 // kw bench: the whole benchmark.
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <ostream>

@@ -1,10 +1,11 @@
 // kw best: the best kernel for a task that was ever measured on this machine.
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
 #include "base/nearest.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/store_folder.h"
@@ -14,8 +15,6 @@
 
 namespace kw::cli::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 using store::Contender;
 using workbench::Ranking;
 
@@ -24,7 +23,7 @@ Json json_of(const Contender& one) {
                {"at", one.at},
                {"file", one.file},
                {"author", one.author},
-               {"settings", Json::parse(one.settings, nullptr, false)},
+               {"settings", Json::parse_quietly(one.settings)},
                {"source", one.source_hash},
                {"time_ns", one.time_ns},
                {"terms", one.terms},
@@ -40,29 +39,29 @@ Json json_of(const Contender& one) {
 void print(const std::string& name, const Ranking& ranking, const store::Store::Elsewhere& elsewhere,
            std::ostream& out) {
   const Contender& best = ranking.best;
-  fmt::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
-  fmt::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
-             best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
+  kw::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
+  kw::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
+        best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
   if (!best.rival.empty()) {
-    fmt::print(out, "  speed     {:.3f} times as fast as {}  [{:.3f}, {:.3f}]\n  {:<9} {}\n", best.median, best.rival,
-               best.low, best.high, best.rival, best.version);
+    kw::print(out, "  speed     {:.3f} times as fast as {}  [{:.3f}, {:.3f}]\n  {:<9} {}\n", best.median, best.rival,
+          best.low, best.high, best.rival, best.version);
   }
-  if (best.settings != "{}") fmt::print(out, "  settings  {}\n", best.settings);
-  if (!best.author.empty()) fmt::print(out, "  author    {}\n", best.author);
-  fmt::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16), name);
-  fmt::print(out, "  the best of {} timed against {}\n", ranking.compared,
-             best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
-  if (ranking.ties > 0) fmt::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
+  if (best.settings != "{}") kw::print(out, "  settings  {}\n", best.settings);
+  if (!best.author.empty()) kw::print(out, "  author    {}\n", best.author);
+  kw::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16), name);
+  kw::print(out, "  the best of {} timed against {}\n", ranking.compared,
+        best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
+  if (ranking.ties > 0) kw::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
   if (ranking.by_time_alone > 0) {
-    fmt::print(out, "  {} more met another rival or version: compared by time alone, not side by side\n",
-               ranking.by_time_alone);
+    kw::print(out, "  {} more met another rival or version: compared by time alone, not side by side\n",
+          ranking.by_time_alone);
   }
-  if (ranking.other_terms > 0) fmt::print(out, "  {} not compared: timed under other terms\n", ranking.other_terms);
-  if (elsewhere.other_machines > 0) fmt::print(out, "  {} not compared: other machines\n", elsewhere.other_machines);
+  if (ranking.other_terms > 0) kw::print(out, "  {} not compared: timed under other terms\n", ranking.other_terms);
+  if (elsewhere.other_machines > 0) kw::print(out, "  {} not compared: other machines\n", elsewhere.other_machines);
   if (elsewhere.other_snapshots > 0) {
-    fmt::print(out, "  {} not compared: the task was another one then\n", elsewhere.other_snapshots);
+    kw::print(out, "  {} not compared: the task was another one then\n", elsewhere.other_snapshots);
   }
-  if (elsewhere.untimed > 0) fmt::print(out, "  {} were never timed\n", elsewhere.untimed);
+  if (elsewhere.untimed > 0) kw::print(out, "  {} were never timed\n", elsewhere.untimed);
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
@@ -83,10 +82,10 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     if (arguments.has("--json")) {
       out << "null\n";
     } else {
-      fmt::print(out,
-                 "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
-                 "another one, {} never timed)\n",
-                 name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
+      kw::print(out,
+            "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
+            "another one, {} never timed)\n",
+            name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
     }
     return kNo;
   }
@@ -107,7 +106,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
                             {"other_machines", elsewhere.other_machines},
                             {"other_snapshots", elsewhere.other_snapshots},
                             {"untimed", elsewhere.untimed}};
-    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    out << json.dump(2) << "\n";
   } else {
     print(name, ranking, elsewhere, out);
   }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <utility>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "judge/workshop.h"
 #include "targets/cpu/facts.h"
@@ -20,8 +20,6 @@ namespace kw::cli::commands {
 namespace {
 
 using namespace kw::targets;
-using nlohmann::json;
-
 struct Report {
   CpuFacts facts;
   std::optional<Roofs> roofs;
@@ -158,10 +156,10 @@ void print(const Report& report, std::ostream& out) {
   for (const std::string& note : report.notes) out << "note: " << note << "\n";
 }
 
-json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-json facts_as_json(const CpuFacts& facts) {
-  json caches = json::array();
+Json facts_as_json(const CpuFacts& facts) {
+  Json caches = Json::array();
   for (const Cache& cache : facts.caches) {
     caches.push_back({{"name", cache.name()},
                       {"level", cache.level},
@@ -177,8 +175,8 @@ json facts_as_json(const CpuFacts& facts) {
           {"caches", std::move(caches)}};
 }
 
-json as_json(const Report& report) {
-  json tools = json::array();
+Json as_json(const Report& report) {
+  Json tools = Json::array();
   for (const ToolFound& found : report.tools) {
     tools.push_back({{"name", found.tool.name},
                      {"required", found.tool.required},
@@ -187,28 +185,28 @@ json as_json(const Report& report) {
                      {"path", text_or_null(found.path)},
                      {"version", text_or_null(found.version)}});
   }
-  json parts = json::array();
+  Json parts = Json::array();
   for (const auto& part : report.tier ? report.tier->parts() : std::vector<sandbox::Tier::Part>()) {
     parts.push_back(
-        {{"name", part.name}, {"there", part.there}, {"needs", part.there ? json(nullptr) : json(part.needs)}});
+        {{"name", part.name}, {"there", part.there}, {"needs", part.there ? Json(nullptr) : Json(part.needs)}});
   }
-  json missing = json::array();
+  Json missing = Json::array();
   for (const Tool& tool : report.missing) missing.push_back(tool.name);
   return {{"ready", report.has_all_required()},
           {"cpu", facts_as_json(report.facts)},
-          {"roofs", report.roofs ? json::parse(roofs_as_json(*report.roofs)) : json(nullptr)},
+          {"roofs", report.roofs ? Json::parse(roofs_as_json(*report.roofs)) : Json(nullptr)},
           {"measured_now", report.measured_now},
-          {"sandbox", report.tier ? json{{"tier", report.tier->name()}, {"parts", std::move(parts)}} : json(nullptr)},
+          {"sandbox", report.tier ? Json{{"tier", report.tier->name()}, {"parts", std::move(parts)}} : Json(nullptr)},
           {"tools", std::move(tools)},
           {"missing", std::move(missing)},
-          {"install", report.missing.empty() ? json(nullptr) : json(install_command(report.missing))},
+          {"install", report.missing.empty() ? Json(nullptr) : Json(install_command(report.missing))},
           {"notes", report.notes}};
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   const Report report = examine(arguments.has("--measure"));
   if (arguments.has("--json")) {
-    out << as_json(report).dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+    out << as_json(report).dump(2) << "\n";
   } else {
     print(report, out);
   }

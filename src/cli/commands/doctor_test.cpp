@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/commands.h"
 #include "targets/cpu/kept_roofs.h"
@@ -49,7 +49,7 @@ TEST_F(Doctor, ShowsTheKeptFiguresWithTheirDateAndWhatIsNotStable) {
 
 TEST_F(Doctor, GivesOneObjectOfStableKeys) {
   const auto [code, text] = run({"--json"});
-  const auto report = nlohmann::json::parse(text, nullptr, false);
+  const auto report = Json::parse_quietly(text);
   ASSERT_TRUE(report.is_object()) << text;
   for (const char* key : {"ready", "cpu", "roofs", "measured_now", "tools", "missing", "install", "notes"})
     EXPECT_TRUE(report.contains(key)) << key;

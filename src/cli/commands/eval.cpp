@@ -1,15 +1,15 @@
 // kw eval: judges a kernel.
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/config.h"
 #include "cli/describe.h"
@@ -27,8 +27,6 @@
 
 namespace kw::cli::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What the flag says, or the setting of its name.
 Result<double> number_of(const Arguments& arguments, const std::string& name, double otherwise, double least,
@@ -154,7 +152,7 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
 
 Line parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks) {
   Line line;
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = Json::parse_quietly(text);
   if (!json.is_object()) {
     line.problem = "not a JSON object";
     return line;

@@ -7,18 +7,16 @@
 
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr char kRight[] = R"(#include <kernelwright.h>
 KW_TUNE(UNROLL, 2, 1, 2, 4);
@@ -41,7 +39,7 @@ class SlowEval : public testing::Test {
     std::string out;
     std::string err;
     double seconds = 0;
-    Json json() const { return Json::parse(out, nullptr, false); }
+    Json json() const { return Json::parse_quietly(out); }
   };
 
   Answer eval(std::vector<std::string> words) {

@@ -1,10 +1,10 @@
 // kw export: a run as files. (`export` is a word of C++, so the file has another name than its command.)
-#include <fmt/ostream.h>
 
 #include <fstream>
 #include <ostream>
 
 #include "base/nearest.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "store/exchange.h"
@@ -57,11 +57,11 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   }
   if (format == "kernels") {
     KW_TRY(const int files, store::export_kernels(store, run.id, file));
-    fmt::print(out, "wrote {} kernels of {} to {}, and index.csv\n", files, run.name(), file.string());
+    print(out, "wrote {} kernels of {} to {}, and index.csv\n", files, run.name(), file.string());
     return kYes;
   }
   KW_CHECK(write_to_file(store, run.id, format, file));
-  fmt::print(out, "wrote {} of {} items of {} to {}\n", run.done, run.planned, run.name(), file.string());
+  print(out, "wrote {} of {} items of {} to {}\n", run.done, run.planned, run.name(), file.string());
   return kYes;
 }
 

@@ -1,9 +1,9 @@
 // kw import: takes back what kw export wrote.
-#include <fmt/ostream.h>
 
 #include <ostream>
 
 #include "base/files.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "store/exchange.h"
@@ -20,11 +20,10 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const store::Imported imported, store::import_json_lines(store, text, file));
   KW_TRY(const store::RunSummary run, store.run(imported.run));
   if (imported.was_here) {
-    fmt::print(out, "{} is here already, as {}; nothing was changed\n", file, run.name());
+    print(out, "{} is here already, as {}; nothing was changed\n", file, run.name());
     return kNo;
   }
-  fmt::print(out, "imported {} as {}: {} of {} done, {} accepted\n", file, run.name(), run.done, run.planned,
-             run.accepted);
+  print(out, "imported {} as {}: {} of {} done, {} accepted\n", file, run.name(), run.done, run.planned, run.accepted);
   return kYes;
 }
 

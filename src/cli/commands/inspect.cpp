@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "inspect/errors.h"
@@ -23,9 +23,8 @@ namespace kw::cli::commands {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
-std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dumped(const Json& json) { return json.dump(1) + "\n"; }
 
 Result<int> budget_of(const Arguments& arguments, int usual) {
   if (!arguments.has("--tokens")) return usual;

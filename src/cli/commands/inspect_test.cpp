@@ -1,10 +1,10 @@
 // kw inspect, and the parts of a task that it shows.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/commands.h"
 #include "cli/program.h"
@@ -75,8 +75,8 @@ TEST(InspectTask, TakesAVerdictOnThisTaskAlone) {
   EXPECT_EQ(code, cli::kYes) << err;
   EXPECT_TRUE(out.ends_with("found wrong at the stage 'verify'\n  all is wrong\n  it is NaN\n")) << out;
   const auto [json_code, json, json_err] = inspect({"--verdict", file, "--json"});
-  EXPECT_EQ(nlohmann::json::parse(json)["nodes"][0]["operator"], "Relu");
-  EXPECT_EQ(nlohmann::json::parse(json)["inputs"][0]["call"], "call.input<float>(0)");
+  EXPECT_EQ(Json::parse(json)["nodes"][0]["operator"], "Relu");
+  EXPECT_EQ(Json::parse(json)["inputs"][0]["call"], "call.input<float>(0)");
 
   verdict.task = "Softmax";
   ASSERT_TRUE(write_file(file, judge::verdict_as_json(verdict)).ok());

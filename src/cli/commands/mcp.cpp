@@ -1,13 +1,14 @@
 // kw mcp: the judge as tools for any coding agent, over the Model Context Protocol.
 #include <fcntl.h>
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/guests.h"
@@ -23,14 +24,12 @@
 namespace kw::cli::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kUsualPort = 8765;
 
 Result<int> list_tools(std::ostream& out) {
   for (const service::tools::Maker make : service::tools::table) {
     const service::Tool tool = make();
-    fmt::print(out, "{:<18} {}\n", tool.name, tool.title);
+    print(out, "{:<18} {}\n", tool.name, tool.title);
   }
   return kYes;
 }
@@ -63,7 +62,10 @@ Result<int> print_config(const Arguments& arguments, std::ostream& out) {
     std::error_code failed;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
     Json words = Json::array({"mcp"});
-    if (arguments.has("--store")) words.insert(words.end(), {"--store", arguments.text("--store")});
+    if (arguments.has("--store")) {
+      words.push_back("--store");
+      words.push_back(arguments.text("--store"));
+    }
     server = {{"type", "stdio"}, {"command", failed ? "kw" : program.string()}, {"args", std::move(words)}};
   }
   out << Json{{"mcpServers", {{"kernelwright", std::move(server)}}}}.dump(2) << "\n";

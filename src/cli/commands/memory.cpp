@@ -1,11 +1,11 @@
 // kw memory: what searches learned on this machine.
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "store/lessons.h"
@@ -14,14 +14,12 @@
 namespace kw::cli::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   const std::string family = arguments.text("FAMILY");
   if (arguments.has("--forget")) {
     KW_TRY(const store::Store store, store::Store::open_existing(store_folder(arguments)));
     KW_TRY(const int forgotten, store::forget_lessons(store, family));
-    fmt::print(out, "forgot {} lessons{}\n", forgotten, family.empty() ? "" : " on " + family);
+    print(out, "forgot {} lessons{}\n", forgotten, family.empty() ? "" : " on " + family);
     return kYes;
   }
   KW_TRY(const auto store, look_into_store(arguments, out));
@@ -33,7 +31,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
       list.push_back({{"family", one.family},
                       {"task", one.task},
                       {"technique", one.technique},
-                      {"settings", Json::parse(one.settings, nullptr, false)},
+                      {"settings", Json::parse_quietly(one.settings)},
                       {"time", one.time},
                       {"at", one.at}});
     }
@@ -45,9 +43,9 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   std::map<std::string, int> of_task;
   for (const store::Lesson& one : lessons) {
     if (of_task[one.task]++ >= 3) continue;
-    if (one.family != shown) fmt::print(out, "{}{}\n", shown.empty() ? "" : "\n", shown = one.family);
-    fmt::print(out, "  {:<40} {:<24} {:.3f} of its defaults' time  {}\n", one.task, one.technique, one.time,
-               one.settings == "{}" ? "defaults" : one.settings);
+    if (one.family != shown) print(out, "{}{}\n", shown.empty() ? "" : "\n", shown = one.family);
+    print(out, "  {:<40} {:<24} {:.3f} of its defaults' time  {}\n", one.task, one.technique, one.time,
+          one.settings == "{}" ? "defaults" : one.settings);
   }
   if (lessons.empty()) out << "nothing is remembered yet: kw optimize and kw bench learn\n";
   return kYes;

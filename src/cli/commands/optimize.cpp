@@ -1,10 +1,10 @@
 // kw optimize: searches a fast kernel for one task and writes it to take away.
-#include <fmt/ostream.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
+#include "base/print.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
@@ -20,8 +20,6 @@
 
 namespace kw::cli::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool is_source(const std::string& word) {
   const std::string extension = std::filesystem::path(word).extension().string();
@@ -79,12 +77,12 @@ Result<int> run_with_model(const Arguments& arguments, SearchOrder order, std::o
     json["model"] = Json::parse(agent_summary_json(done, result));
     json["files"] = Json::array();
     for (const auto& file : files) json["files"].push_back(file.string());
-    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    out << json.dump() << "\n";
     return result.accepted() ? kYes : kNo;
   }
   if (result.verdict) print_verdict(*result.verdict, out);
   print_agent_summary(done, result, out);
-  for (const auto& file : files) fmt::print(out, "  wrote          {}\n", file.string());
+  for (const auto& file : files) print(out, "  wrote          {}\n", file.string());
   return result.accepted() ? kYes : kNo;
 }
 
@@ -117,11 +115,11 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     return verdict.accepted() ? kYes : kNo;
   }
   print_verdict(verdict, out);
-  fmt::print(out, "\n  technique      {}", result->technique);
-  for (const auto& [name, value] : result->settings) fmt::print(out, "  {}={}", name, value);
-  fmt::print(out, "\n  tried          {} candidates{}, run r{}\n", result->tried,
-             result->exhausted ? " (there is nothing more that may be faster)" : "", run);
-  for (const auto& file : files) fmt::print(out, "  wrote          {}\n", file.string());
+  print(out, "\n  technique      {}", result->technique);
+  for (const auto& [name, value] : result->settings) print(out, "  {}={}", name, value);
+  print(out, "\n  tried          {} candidates{}, run r{}\n", result->tried,
+        result->exhausted ? " (there is nothing more that may be faster)" : "", run);
+  for (const auto& file : files) print(out, "  wrote          {}\n", file.string());
   return verdict.accepted() ? kYes : kNo;
 }
 

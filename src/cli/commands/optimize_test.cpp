@@ -3,18 +3,16 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "store/store.h"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 class SlowSearch : public testing::Test {
  protected:

@@ -1,11 +1,11 @@
 // kw report: what runs amount to, beside each other and beside what others published, as a page or as tables.
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <ostream>
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "report/figures.h"
@@ -59,7 +59,7 @@ Result<int> write_page(const store::Store& store, const Arguments& arguments, st
   file = arguments.has("--out") ? arguments.text("--out") : file + ".html";
   KW_TRY(const std::string page, report::html_report(store, runs, KW_VERSION));
   KW_CHECK(write_file(file, page));
-  fmt::print(out, "wrote {}: {:.1f} MB, opens in any browser\n", file, static_cast<double>(page.size()) / 1e6);
+  print(out, "wrote {}: {:.1f} MB, opens in any browser\n", file, static_cast<double>(page.size()) / 1e6);
   return kYes;
 }
 

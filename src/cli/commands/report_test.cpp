@@ -1,17 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "store/by_hand.h"
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 class Report : public testing::Test {
  protected:

@@ -1,9 +1,10 @@
 // kw resume: goes on with a run that was stopped.
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
+#include "base/print.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
@@ -16,8 +17,6 @@
 namespace kw::cli::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out));
   if (!store) return kNo;
@@ -29,8 +28,8 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
     list.push_back(
         {{"run", run.name()}, {"left", run.planned - run.done}, {"total", run.planned}, {"at_work", bool(owner)}});
     if (!arguments.has("--json")) {
-      fmt::print(out, "{:<6} {} of {} left{}\n", run.name(), run.planned - run.done, run.planned,
-                 owner ? fmt::format(", being worked on by process {}", *owner) : "");
+      print(out, "{:<6} {} of {} left{}\n", run.name(), run.planned - run.done, run.planned,
+            owner ? fmt::format(", being worked on by process {}", *owner) : "");
     }
   }
   if (arguments.has("--json")) {

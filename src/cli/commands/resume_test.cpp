@@ -3,10 +3,10 @@
 #include <sys/mount.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/killed_run.h"
 #include "cli/program.h"
@@ -17,7 +17,6 @@ namespace kw::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr char kRight[] = R"(#include <kernelwright.h>
 KW_KERNEL(call) {
@@ -42,7 +41,7 @@ class SlowResume : public testing::Test {
   static std::vector<Json> lines_of(const std::string& text) {
     std::vector<Json> lines;
     std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line, nullptr, false));
+    for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse_quietly(line));
     return lines;
   }
 

@@ -1,9 +1,10 @@
 // kw rivals: the frameworks that a kernel can be compared with.
+#include "base/json.h"
+#include "base/print.h"
 #include "rivals/catalog.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/nearest.h"
@@ -15,8 +16,6 @@
 
 namespace kw::cli::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 using rivals::Checked;
 using rivals::RivalFile;
 using rivals::Trial;
@@ -28,8 +27,7 @@ Result<int> list(const Arguments& arguments, const std::string& suite, std::ostr
   KW_TRY(const suites::Suite tasks, suites::find_suite(suite));
   Json json = {{"suite", suite}, {"tasks", tasks.tasks.size()}, {"rivals", Json::array()}};
   if (!arguments.has("--json")) {
-    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", "rival", "version", "installed", "overhead",
-               "right in " + suite);
+    print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", "rival", "version", "installed", "overhead", "right in " + suite);
   }
   for (const RivalFile& rival : all) {
     const bool installed = rival.installed();
@@ -64,11 +62,11 @@ Result<int> list(const Arguments& arguments, const std::string& suite, std::ostr
       found = fmt::format("kw rivals install {}{}", rival.name,
                           rival.only_asked.empty() ? "" : " (" + rival.only_asked + ")");
     }
-    fmt::print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(),
-               rival.own   ? "your own"
-               : installed ? "yes"
-                           : "no",
-               overhead_ns ? time_text(*overhead_ns) : "-", found);
+    print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(),
+          rival.own   ? "your own"
+          : installed ? "yes"
+                      : "no",
+          overhead_ns ? time_text(*overhead_ns) : "-", found);
   }
   if (arguments.has("--json")) out << json.dump() << "\n";
   return kYes;
@@ -78,20 +76,20 @@ Result<int> install(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("NAME")) return fail("say which: kw rivals install mnn");
   KW_TRY(RivalFile rival, rivals::find_rival(arguments.text("NAME"), setting("python")));
   if (rival.installed() && !arguments.has("--fresh")) {
-    fmt::print(out, "{} {} is {}; --fresh installs {}\n", rival.name, rival.version(),
-               rival.own ? "in your own " + rival.own->program.string() : "installed",
-               rival.own ? "one beside it" : "it anew");
+    print(out, "{} {} is {}; --fresh installs {}\n", rival.name, rival.version(),
+          rival.own ? "in your own " + rival.own->program.string() : "installed",
+          rival.own ? "one beside it" : "it anew");
     return kYes;
   }
   rival.own.reset();
   if (arguments.has("--fresh")) KW_CHECK(rivals::remove(rival));
-  fmt::print(out, "installing {} {} into an environment of its own{}\n", rival.name, rival.version(),
-             rival.only_asked.empty() ? "" : fmt::format("; it takes {}, and a while", rival.only_asked));
+  print(out, "installing {} {} into an environment of its own{}\n", rival.name, rival.version(),
+        rival.only_asked.empty() ? "" : fmt::format("; it takes {}, and a while", rival.only_asked));
   out << std::flush;
   KW_CHECK(rivals::install(rival));
   KW_TRY(const double overhead_ns, rivals::measure_overhead(rival));
-  fmt::print(out, "{} is ready, a call of it costs {}; kw rivals check {} tells which tasks it runs right\n",
-             rival.name, time_text(overhead_ns), rival.name);
+  print(out, "{} is ready, a call of it costs {}; kw rivals check {} tells which tasks it runs right\n", rival.name,
+        time_text(overhead_ns), rival.name);
   return kYes;
 }
 
@@ -99,7 +97,7 @@ Result<int> remove(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("NAME")) return fail("say which: kw rivals remove mnn");
   KW_TRY(const RivalFile rival, rivals::find_rival(arguments.text("NAME"), setting("python")));
   KW_CHECK(rivals::remove(rival));
-  fmt::print(out, "{} is removed, with all that was kept for it\n", rival.name);
+  print(out, "{} is removed, with all that was kept for it\n", rival.name);
   return kYes;
 }
 
@@ -128,7 +126,7 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
       if (!prints) {
         json[rival.name]["tasks"][task.name] = Json::parse(rivals::trial_as_json(trial));
       } else if (!trial.right()) {
-        fmt::print(out, "{:<13} {:<34} {}: {}\n", rival.name, task.name, name_of(trial.state), trial.why);
+        print(out, "{:<13} {:<34} {}: {}\n", rival.name, task.name, name_of(trial.state), trial.why);
         out << std::flush;
       }
     });
@@ -140,8 +138,8 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
     }
     const auto others = static_cast<int>(tasks.size()) - right - wrong;
     if (prints) {
-      fmt::print(out, "{} {}: {} of {} right, {} wrong, {} not supported or failed; a call costs {}\n", rival.name,
-                 rival.version(), right, tasks.size(), wrong, others, time_text(checked->overhead_ns));
+      print(out, "{} {}: {} of {} right, {} wrong, {} not supported or failed; a call costs {}\n", rival.name,
+            rival.version(), right, tasks.size(), wrong, others, time_text(checked->overhead_ns));
     } else {
       json[rival.name]["version"] = rival.version();
       json[rival.name]["right"] = right;

@@ -1,11 +1,12 @@
 // kw runs: what was recorded, and tidying it up.
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json.h"
 #include "base/nearest.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/store_folder.h"
@@ -15,10 +16,8 @@
 namespace kw::cli::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json parsed(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse_quietly(text);
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
@@ -76,9 +75,7 @@ Json json_of(const store::Store& store, const store::RunSummary& run) {
           {"rival_changed", run.rival_changed}};
 }
 
-void print_json(const Json& json, std::ostream& out) {
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-}
+void print_json(const Json& json, std::ostream& out) { out << json.dump(2) << "\n"; }
 
 Result<int> list(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out));
@@ -93,13 +90,13 @@ Result<int> list(const Arguments& arguments, std::ostream& out) {
   if (runs.empty())
     out << "the record holds no run\n";
   else
-    fmt::print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", "run", "began", "suite", "author", "strategy",
-               "done", "state", "");
+    print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", "run", "began", "suite", "author", "strategy",
+          "done", "state", "");
   for (const store::RunSummary& run : runs) {
-    fmt::print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", run.name(), short_time(run.began_at),
-               cut(harmless(run.about.suite), 18), cut(harmless(run.about.author), 10),
-               cut(harmless(run.about.strategy), 10), fmt::format("{}/{}", run.done, run.planned),
-               state_of(*store, run).name, headline(run));
+    print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", run.name(), short_time(run.began_at),
+          cut(harmless(run.about.suite), 18), cut(harmless(run.about.author), 10),
+          cut(harmless(run.about.strategy), 10), fmt::format("{}/{}", run.done, run.planned),
+          state_of(*store, run).name, headline(run));
   }
   return runs.empty() ? kNo : kYes;
 }
@@ -182,25 +179,24 @@ Result<int> show(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
   if (arguments.has("--json")) return show_as_json(store, run, out);
   const State state = state_of(store, run);
-  fmt::print(out, "{}  {}{}\n\n", run.name(), state.name,
-             state.owner ? fmt::format(" (process {})", *state.owner) : "");
-  fmt::print(out, "  command   {}\n  began     {}\n", harmless(run.about.command), run.began_at);
+  print(out, "{}  {}{}\n\n", run.name(), state.name, state.owner ? fmt::format(" (process {})", *state.owner) : "");
+  print(out, "  command   {}\n  began     {}\n", harmless(run.about.command), run.began_at);
   for (const auto& [label, value] :
        {std::pair{"suite", run.about.suite}, {"author", run.about.author}, {"strategy", run.about.strategy}}) {
-    if (!value.empty()) fmt::print(out, "  {:<9} {}\n", label, harmless(value));
+    if (!value.empty()) print(out, "  {:<9} {}\n", label, harmless(value));
   }
-  fmt::print(out, "  done      {} of {}\n  result    {}\n", run.done, run.planned, headline(run));
+  print(out, "  done      {} of {}\n  result    {}\n", run.done, run.planned, headline(run));
   KW_TRY(const auto machines, machines_of(store, run.id));
   for (const auto& [id, machine] : machines)
-    fmt::print(out, "  machine   {} ({})\n", harmless(machine.name), machine.identity.substr(0, 8));
+    print(out, "  machine   {} ({})\n", harmless(machine.name), machine.identity.substr(0, 8));
   KW_TRY(const auto events, store.events(run.id));
   for (const store::Event& event : events) {
-    fmt::print(out, "  {}  {}  {}\n", event.at, event.kind, cut(harmless(event.text), 80));
+    print(out, "  {}  {}  {}\n", event.at, event.kind, cut(harmless(event.text), 80));
   }
-  fmt::print(out, "\n");
+  print(out, "\n");
   KW_CHECK(store.each_recorded(run.id, [&](const store::Recorded& one) -> Status {
-    fmt::print(out, "{:>6}  {:<24} {:<20} {}\n", one.position, cut(harmless(one.task), 24), cut(harmless(one.file), 20),
-               harmless(outcome_of(one)));
+    print(out, "{:>6}  {:<24} {:<20} {}\n", one.position, cut(harmless(one.task), 24), cut(harmless(one.file), 20),
+          harmless(outcome_of(one)));
     return {};
   }));
   return kYes;
@@ -212,7 +208,7 @@ Result<int> remove(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
   KW_TRY(const store::RunLock lock, store::RunLock::take(store.folder(), run.id));
   KW_CHECK(store.remove_run(run.id));
-  fmt::print(out, "removed {}: {} verdicts, and the sources that no other run has\n", run.name(), run.done);
+  print(out, "removed {}: {} verdicts, and the sources that no other run has\n", run.name(), run.done);
   return kYes;
 }
 
@@ -220,12 +216,12 @@ Result<int> rescue(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("--out")) return fail("say where what is saved shall go: kw runs rescue --out DIR");
   KW_TRY(const store::Rescued rescued, store::rescue(store_folder(arguments), arguments.text("--out")));
   for (const store::Rescued::Table& table : rescued.tables) {
-    fmt::print(out, "{:<10} {:>8} saved{}{}\n", table.name, table.saved, table.damaged ? "; others cannot be read" : "",
-               table.dropped > 0 ? fmt::format("; {} rest on what is lost", table.dropped) : "");
+    print(out, "{:<10} {:>8} saved{}{}\n", table.name, table.saved, table.damaged ? "; others cannot be read" : "",
+          table.dropped > 0 ? fmt::format("; {} rest on what is lost", table.dropped) : "");
   }
-  fmt::print(out, "{} in {}: {} runs, {} verdicts; to look: kw runs --store {}\n",
-             rescued.whole() ? "all of it is" : "what could be read is", arguments.text("--out"), rescued.runs,
-             rescued.verdicts, arguments.text("--out"));
+  print(out, "{} in {}: {} runs, {} verdicts; to look: kw runs --store {}\n",
+        rescued.whole() ? "all of it is" : "what could be read is", arguments.text("--out"), rescued.runs,
+        rescued.verdicts, arguments.text("--out"));
   return rescued.whole() ? kYes : kNo;
 }
 

@@ -3,10 +3,10 @@
 #include <sys/mount.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "cli/machine.h"
 #include "cli/program.h"
@@ -17,8 +17,6 @@
 
 namespace kw::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 class Runs : public testing::Test {
  protected:

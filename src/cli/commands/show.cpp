@@ -1,11 +1,12 @@
 // kw show: one task, explained to a person.
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <ostream>
 
 #include "authors/techniques.h"
 #include "base/files.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "ops/draw.h"
@@ -55,7 +56,7 @@ Status show_kernels(const ops::Graph& graph, std::ostream& out) {
     KW_TRY(const search::Space space,
            search::Space::of({{name, name + ".cpp", std::move(draft.source), std::move(draft.tunables)}},
                              targets::kernel_compilers()));
-    fmt::print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
+    print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
   }
   return {};
 }

@@ -1,9 +1,9 @@
 // kw tasks: what there is to do.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
+#include "base/json.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
@@ -37,12 +37,12 @@ Status check_category(const std::vector<suites::Suite>& suites, const std::strin
   return fail("no category is called '{}'; there are {}", wanted, known);
 }
 
-void print_table(const std::vector<nlohmann::ordered_json>& rows, std::ostream& out) {
+void print_table(const std::vector<Json>& rows, std::ostream& out) {
   std::size_t name_width = 4, operator_width = 8, category_width = 8;
   for (const auto& row : rows) {
-    name_width = std::max(name_width, row["name"].get_ref<const std::string&>().size());
-    category_width = std::max(category_width, row["category"].get_ref<const std::string&>().size());
-    operator_width = std::max(operator_width, row["operator"].get_ref<const std::string&>().size());
+    name_width = std::max(name_width, row["name"].text().size());
+    category_width = std::max(category_width, row["category"].text().size());
+    operator_width = std::max(operator_width, row["operator"].text().size());
   }
   operator_width = std::min<std::size_t>(operator_width, 32);
   const auto line = [&](const std::string& name, const std::string& category, std::string operators,
@@ -61,7 +61,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::vector<suites::Suite> suites, wanted_suites(arguments));
   const std::string category = arguments.text("--category");
   KW_CHECK(check_category(suites, category));
-  std::vector<nlohmann::ordered_json> rows;
+  std::vector<Json> rows;
   std::set<std::string> operators;
   std::set<std::string> categories;
   for (const suites::Suite& suite : suites) {
@@ -75,7 +75,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     }
   }
   if (arguments.has("--json")) {
-    out << nlohmann::ordered_json(rows).dump(1) << "\n";
+    out << Json(rows).dump(1) << "\n";
     return kYes;
   }
   print_table(rows, out);

@@ -1,18 +1,16 @@
 // Anthropic's messages.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "models/providers.h"
 #include "models/wire.h"
 
 namespace kw::models::providers {
 namespace {
 
-using Json = nlohmann::json;
-
 // What was read from a cache and what was written to one is counted apart from the other input.
 void take_usage(const Json& object, Heard& heard) {
   const auto usage = object.find("usage");
-  if (usage == object.end() || !usage->is_object()) return;
+  if (usage == nullptr || !usage->is_object()) return;
   if (usage->contains("input_tokens")) {
     heard.usage.cached_tokens = count_in(*usage, "cache_read_input_tokens");
     heard.usage.input_tokens =
@@ -23,7 +21,7 @@ void take_usage(const Json& object, Heard& heard) {
 
 void take_reason(const Json& object, Heard& heard) {
   const auto reason = object.find("stop_reason");
-  if (reason == object.end() || !reason->is_string()) return;
+  if (reason == nullptr || !reason->is_string()) return;
   heard.finished = true;
   heard.cut = *reason == "max_tokens" || *reason == "model_context_window_exceeded";
   if (*reason == "refusal") heard.refusal = heard.text.empty() ? "no reason given" : heard.text;
@@ -77,7 +75,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   }
   if (!system.empty()) body["system"] = system;
   if (request.temperature) body["temperature"] = *request.temperature;
-  Post what{.url = endpoint.url + "/v1/messages", .headers = {"anthropic-version: 2023-06-01"}, .body = dumped(body)};
+  Post what{.url = endpoint.url + "/v1/messages", .headers = {"anthropic-version: 2023-06-01"}, .body = body.dump()};
   if (!endpoint.key.empty()) what.headers.push_back("x-api-key: " + endpoint.key);
   return exchange(what, {whole, event}, endpoint, request, stop);
 }

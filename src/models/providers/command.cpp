@@ -4,16 +4,14 @@
 // command, "most_tokens": 8192, "messages": [{"role": "system", "content": "..."}, ...]}. What it prints is the answer;
 // where that is a JSON object with a "text" and at most a "usage" ({"input_tokens": 1, "output_tokens": 2}) beside it,
 // the answer is the text. An exit code other than 0 is a failure, and the last line of its standard error says why.
-#include <nlohmann/json.hpp>
 
 #include "base/filter.h"
+#include "base/json.h"
 #include "models/providers.h"
 #include "models/wire.h"
 
 namespace kw::models::providers {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
@@ -28,8 +26,9 @@ Answer of_output(const std::string& out, const Endpoint& endpoint, const Request
   answer.text = out;
   answer.usage.guessed = true;
   for (const Message& message : request.messages) answer.usage.input_tokens += guessed_tokens(message.text);
-  const Json json = Json::parse(out, nullptr, false);
-  if (json.is_object() && json.contains("text") && json["text"].is_string() && json.size() == 1 + json.count("usage")) {
+  const Json json = Json::parse_quietly(out);
+  if (json.is_object() && json.contains("text") && json["text"].is_string() &&
+      json.size() == (json.contains("usage") ? 2 : 1)) {
     answer.text = json["text"].get<std::string>();
     if (json.contains("usage") && json["usage"].is_object()) {
       answer.usage = {.input_tokens = count_in(json["usage"], "input_tokens"),
@@ -50,7 +49,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   }
   const Patience& patience = endpoint.patience;
   const auto filtered = run_filter(
-      {"/bin/sh", "-c", endpoint.model}, dumped(body) + "\n",
+      {"/bin/sh", "-c", endpoint.model}, body.dump() + "\n",
       {.first_byte_s = patience.first_byte_s, .whole_s = patience.whole_s, .most_bytes = endpoint.most_bytes}, stop);
   if (!filtered.ok()) return troubled(Trouble::Kind::program, filtered.error().message);
   switch (filtered->end) {

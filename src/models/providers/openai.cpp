@@ -1,20 +1,18 @@
 // OpenAI's chat completions, which vLLM, llama.cpp's server, Ollama and many others speak too.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "models/providers.h"
 #include "models/wire.h"
 
 namespace kw::models::providers {
 namespace {
 
-using Json = nlohmann::json;
-
 void take_usage(const Json& object, Heard& heard) {
   const auto usage = object.find("usage");
-  if (usage == object.end() || !usage->is_object()) return;
+  if (usage == nullptr || !usage->is_object()) return;
   heard.usage.input_tokens = count_in(*usage, "prompt_tokens");
   heard.usage.output_tokens = count_in(*usage, "completion_tokens");
-  if (const auto details = usage->find("prompt_tokens_details"); details != usage->end()) {
+  if (const auto details = usage->find("prompt_tokens_details"); details != nullptr) {
     heard.usage.cached_tokens = count_in(*details, "cached_tokens");
   }
 }
@@ -22,7 +20,7 @@ void take_usage(const Json& object, Heard& heard) {
 // "content" is a text, null, or a list of parts.
 void take_message(const Json& message, Heard& heard) {
   if (!message.is_object()) return;
-  if (const auto content = message.find("content"); content != message.end()) {
+  if (const auto content = message.find("content"); content != nullptr) {
     if (content->is_string()) heard.text += content->get<std::string>();
     if (content->is_array()) {
       for (const Json& part : *content) {
@@ -30,14 +28,14 @@ void take_message(const Json& message, Heard& heard) {
       }
     }
   }
-  if (const auto refusal = message.find("refusal"); refusal != message.end() && refusal->is_string()) {
+  if (const auto refusal = message.find("refusal"); refusal != nullptr && refusal->is_string()) {
     heard.refusal += refusal->get<std::string>();
   }
 }
 
 void take_reason(const Json& choice, Heard& heard) {
   const auto reason = choice.find("finish_reason");
-  if (reason == choice.end() || !reason->is_string()) return;
+  if (reason == nullptr || !reason->is_string()) return;
   heard.finished = true;
   heard.cut = *reason == "length";
   if (*reason == "content_filter") heard.refusal = "its filter of contents took the answer away";
@@ -67,7 +65,7 @@ void event(const Event& event, Heard& heard) {
   take_usage(json, heard);
   const Json& choices = json.at("choices");
   if (choices.empty()) return;  // the last piece, with the usage
-  if (const auto delta = choices[0].find("delta"); delta != choices[0].end()) take_message(*delta, heard);
+  if (const auto delta = choices[0].find("delta"); delta != nullptr) take_message(*delta, heard);
   take_reason(choices[0], heard);
 }
 
@@ -80,7 +78,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   if (request.temperature) body["temperature"] = *request.temperature;
   body["max_tokens"] = request.most_tokens;
 
-  Post what{.url = endpoint.url + "/chat/completions", .body = dumped(body)};
+  Post what{.url = endpoint.url + "/chat/completions", .body = body.dump()};
   if (!endpoint.key.empty()) what.headers.push_back("Authorization: Bearer " + endpoint.key);
   Answer answer = exchange(what, {whole, event}, endpoint, request, stop);
   // OpenAI's newer models know the limit under another name, which other servers do not know.
@@ -88,7 +86,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
       answer.trouble->message.find("max_completion_tokens") != std::string::npos) {
     body.erase("max_tokens");
     body["max_completion_tokens"] = request.most_tokens;
-    what.body = dumped(body);
+    what.body = body.dump();
     answer = exchange(what, {whole, event}, endpoint, request, stop);
   }
   return answer;

@@ -1,6 +1,6 @@
 // compare_kernels: two kernels side by side, so that the machine's mood is the same for both.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ops/graph.h"
 #include "plain/plain.h"
 #include "service/best.h"

@@ -1,6 +1,6 @@
 // list_tasks: what there is to write kernels for.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/tool.h"
 #include "workbench/task_text.h"

@@ -1,6 +1,6 @@
 // read_notes: why a kernel was rejected and where to look; or what its time means and what bounds it.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/told.h"
 #include "service/tool.h"

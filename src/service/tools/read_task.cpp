@@ -1,6 +1,6 @@
 // read_task: what a kernel has to compute.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/tool.h"
 #include "workbench/task_text.h"

@@ -1,8 +1,8 @@
 // start_kernel: a right kernel to begin with, plain or made of techniques.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "authors/techniques.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "ops/graph.h"
 #include "service/desk.h"

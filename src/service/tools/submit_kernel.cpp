@@ -1,6 +1,6 @@
 // submit_kernel: hands a kernel to the judge, and returns at once.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/told.h"
 #include "service/tool.h"
@@ -14,7 +14,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
   KW_TRY(submission.task, call.desk.find_task(arguments["task"]));
   const bool is_c = arguments.value("language", "c++") == "c";
   submission.source = {is_c ? "kernel.c" : "kernel.cpp", arguments["source"]};
-  if (const auto settings = arguments.find("settings"); settings != arguments.end()) {
+  if (const auto settings = arguments.find("settings"); settings != nullptr) {
     for (const auto& [name, value] : settings->items()) {
       submission.settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
     }

@@ -1,6 +1,6 @@
 // take_best: the best kernel that was ever measured for a task on this machine, with its source.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/best.h"
 #include "service/desk.h"
 #include "service/tool.h"
@@ -17,7 +17,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
             {"run", fmt::format("r{}", best.run)},
             {"file", best.file},
             {"author", best.author},
-            {"settings", Json::parse(best.settings, nullptr, false)},
+            {"settings", Json::parse_quietly(best.settings)},
             {"time_ns", best.time_ns},
             {"terms", best.terms},
             {"roof_fraction", best.roof_fraction ? Json(*best.roof_fraction) : Json(nullptr)},

@@ -1,6 +1,6 @@
 // tune_kernel: the best values of a kernel's tunables, found by a search.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/told.h"
 #include "service/tool.h"

@@ -1,7 +1,7 @@
 // wait_for_verdict: returns with the verdict, or within 25 seconds with how far it is. Clients give up on calls that
 // take longer than half a minute.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "service/desk.h"
 #include "service/told.h"
 #include "service/tool.h"

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/files.h"
+#include "base/json.h"
 
 namespace kw::targets {
 namespace fs = std::filesystem;
 namespace {
-
-using nlohmann::json;
 
 // Raise it when a change of the measurement would change its figures.
 constexpr int kMeasuringVersion = 2;
@@ -30,15 +28,15 @@ constexpr const char* name_of(Pattern pattern) {
   return "triad_gbps";
 }
 
-json json_of(const Figure& figure) {
+Json json_of(const Figure& figure) {
   return {{"best", figure.best}, {"spread", figure.spread}, {"stable", figure.stable()}, {"runs", figure.runs}};
 }
 
-json json_of(const Roofs& roofs) {
-  json levels = json::array();
+Json json_of(const Roofs& roofs) {
+  Json levels = Json::array();
   for (const LevelRoof& level : roofs.levels) {
-    json entry = {{"name", level.name},
-                  {"size_bytes", level.size_bytes > 0 ? json(level.size_bytes) : json(nullptr)},
+    Json entry = {{"name", level.name},
+                  {"size_bytes", level.size_bytes > 0 ? Json(level.size_bytes) : Json(nullptr)},
                   {"working_set_bytes", level.working_set_bytes}};
     for (const Pattern pattern : kPatterns) entry[name_of(pattern)] = json_of(level.of(pattern));
     levels.push_back(std::move(entry));
@@ -50,18 +48,18 @@ json json_of(const Roofs& roofs) {
           {"levels", std::move(levels)}};
 }
 
-// The readers below throw json's exception where a key is missing or of another type.
-Figure figure_of(const json& entry) {
+// The readers below throw a JsonError where a key is missing or of another type.
+Figure figure_of(const Json& entry) {
   return {.best = entry.at("best").get<double>(),
           .spread = entry.at("spread").get<double>(),
           .runs = entry.at("runs").get<std::vector<double>>()};
 }
 
-Roofs roofs_of(const json& entry) {
+Roofs roofs_of(const Json& entry) {
   Roofs roofs = {.measured_at = entry.at("measured_at").get<std::string>(),
                  .fma_gflops = figure_of(entry.at("fma_gflops"))};
-  for (const json& kept : entry.at("levels")) {
-    const json& size_bytes = kept.at("size_bytes");
+  for (const Json& kept : entry.at("levels")) {
+    const Json& size_bytes = kept.at("size_bytes");
     LevelRoof level = {.name = kept.at("name").get<std::string>(),
                        .size_bytes = size_bytes.is_null() ? 0 : size_bytes.get<std::uint64_t>(),
                        .working_set_bytes = kept.at("working_set_bytes").get<std::uint64_t>()};
@@ -85,7 +83,7 @@ bool makes_sense(const Roofs& roofs) {
   });
 }
 
-json machine_of(const CpuFacts& facts) {
+Json machine_of(const CpuFacts& facts) {
   return {{"model", facts.model}, {"logical_cores", facts.logical_cores}, {"measuring_version", kMeasuringVersion}};
 }
 
@@ -99,13 +97,13 @@ Result<Roofs> read_kept_roofs(const CpuFacts& facts) {
   if (!fs::exists(file, code)) return fail("this machine's roofs have not been measured");
   KW_TRY(const std::string text, read_file(file, 1 << 20));
   try {
-    const json kept = json::parse(text);
+    const Json kept = Json::parse(text);
     if (kept.at("machine") != machine_of(facts))
       return fail("{}: measured on another machine, or by another version of kw", file.string());
     Roofs roofs = roofs_of(kept.at("roofs"));
     if (makes_sense(roofs)) return roofs;
     return fail("{}: damaged: a figure is out of its range", file.string());
-  } catch (const json::exception&) {
+  } catch (const JsonError&) {
     return fail("{}: damaged: not what kw writes there", file.string());
   }
 }
@@ -121,8 +119,8 @@ Status keep_roofs(const Roofs& roofs, const CpuFacts& facts) {
   std::error_code code;
   fs::create_directories(file.parent_path(), code);
   if (code) return fail("{}: cannot be created: {}", file.parent_path().string(), code.message());
-  const json kept = {{"machine", machine_of(facts)}, {"roofs", json_of(roofs)}};
-  return write_file(file, kept.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  const Json kept = {{"machine", machine_of(facts)}, {"roofs", json_of(roofs)}};
+  return write_file(file, kept.dump(2) + "\n");
 }
 
 std::string roofs_as_json(const Roofs& roofs) { return json_of(roofs).dump(); }
