@@ -23,7 +23,7 @@
 #include "cli/commands.h"
 #include "cli/program.h"
 #include "judge/batch.h"
-#include "models/client.h"
+#include "llm/client.h"
 #include "suites/catalog.h"
 
 namespace {
@@ -88,11 +88,10 @@ class DoubleServer {
   // {"answers", "span_s", "busy_s"} of what was asked in a mood.
   Json work_in(const std::string& mood) const {
     use("work-" + mood);
-    auto endpoint = models::endpoint_named("openai:double");
+    auto endpoint = llm::endpoint_named("openai:double");
     if (!endpoint.ok()) return {};
-    auto client = models::Client::open(*endpoint);
-    return client.ok() ? Json::parse_quietly(client->ask({.messages = {{models::Role::user, "how much?"}}}).text)
-                       : Json();
+    auto client = llm::Client::open(*endpoint);
+    return client.ok() ? Json::parse_quietly(client->ask({.messages = {{llm::Role::user, "how much?"}}}).text) : Json();
   }
 
  private:

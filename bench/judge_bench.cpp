@@ -14,10 +14,10 @@
 
 #include "base/files.h"
 #include "base/paired_ratio.h"
+#include "compose/plain.h"
 #include "judge/batch.h"
 #include "judge/judge.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
 #include "suites/catalog.h"
 
 namespace kw {
@@ -29,7 +29,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 Result<std::string> plain_source(const Task& task) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  return plain::plain_kernel(graph);
+  return compose::plain_kernel(graph);
 }
 
 // A typical kernel of the 64k-element task Relu; no two numbers give the same source.

@@ -19,17 +19,17 @@
 #include <numeric>
 #include <utility>
 
-#include "authors/techniques.h"
 #include "base/paired_ratio.h"
 #include "base/random.h"
+#include "compose/techniques.h"
 #include "judge/instance.h"
-#include "judge/workshop.h"
 #include "memory_moves.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
 #include "report/limits.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw {
 namespace {
@@ -70,9 +70,9 @@ struct Kernel {
 };
 
 Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
-  KW_TRY(const auto techniques, authors::read_techniques());
-  KW_TRY(const auto drafts, authors::drafts_of(graph, techniques));
-  const authors::Draft& draft = drafts.front();
+  KW_TRY(const auto techniques, compose::read_techniques());
+  KW_TRY(const auto drafts, compose::drafts_of(graph, techniques));
+  const compose::Draft& draft = drafts.front();
   Settings of_draft;
   for (const auto& [name, value] : settings) {
     const bool is_open = std::ranges::find(draft.tunables.list, name, &Tunable::name) != draft.tunables.list.end();

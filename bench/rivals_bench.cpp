@@ -26,10 +26,10 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/paired_ratio.h"
+#include "compose/plain.h"
 #include "judge/judge.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
 #include "rivals/framework.h"
 #include "suites/catalog.h"
 
@@ -53,7 +53,7 @@ Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge:
   judge::Case one;
   one.task = &task;
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const std::string source, plain::plain_kernel(graph));
+  KW_TRY(const std::string source, compose::plain_kernel(graph));
   one.source = {"plain.cpp", source};
   one.guests = std::move(guests);
   one.pairs = pairs;

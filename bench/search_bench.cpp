@@ -20,10 +20,10 @@
 #include <map>
 #include <set>
 
-#include "authors/techniques.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/paired_ratio.h"
+#include "compose/techniques.h"
 #include "search/engine.h"
 #include "search/memory.h"
 #include "suites/catalog.h"
@@ -90,13 +90,13 @@ class InOrder : public Strategy {
   std::size_t next_ = 0;
 };
 
-Result<Space> space_of(const Task& task, const std::vector<authors::Technique>& techniques,
+Result<Space> space_of(const Task& task, const std::vector<compose::Technique>& techniques,
                        const std::vector<std::string>& compilers) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
   std::vector<Kernel> kernels;
-  for (authors::Draft& one : drafts) {
-    const bool is_plain = one.technique == authors::kPlain;
+  for (compose::Draft& one : drafts) {
+    const bool is_plain = one.technique == compose::kPlain;
     kernels.push_back(
         {one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables), is_plain});
   }
@@ -155,7 +155,7 @@ Status write_space(const fs::path& file, const std::string& task, const Space& s
   return write_file(file, json.dump() + "\n");
 }
 
-Status record(const fs::path& file, const std::string& name, const std::vector<authors::Technique>& techniques) {
+Status record(const fs::path& file, const std::string& name, const std::vector<compose::Technique>& techniques) {
   KW_TRY(const Task task, suites::find_task(name, {}));
   const std::vector<std::string> compilers = targets::kernel_compilers();
   KW_TRY(const Space space, space_of(task, techniques, compilers));
@@ -199,7 +199,7 @@ Result<RecordedSpace> read_space(const fs::path& file) {
     for (const Json& kernel : json.at("kernels")) {
       KW_TRY(Tunables tunables, read_tunables(kernel.at("open").get<std::string>()));
       const std::string technique = kernel.at("technique");
-      kernels.push_back({technique, technique, kernel.at("open"), std::move(tunables), technique == authors::kPlain});
+      kernels.push_back({technique, technique, kernel.at("open"), std::move(tunables), technique == compose::kPlain});
     }
     KW_TRY(one.space, Space::of(std::move(kernels), json.at("compilers")));
     one.best = std::numeric_limits<double>::infinity();
@@ -275,7 +275,7 @@ Result<Memory> memory_of_others(const std::vector<RecordedSpace>& all, const Rec
 }
 
 // The kernels of today must still leave open what those of the record did.
-Status settle_again(const fs::path& file, const std::vector<authors::Technique>& techniques) {
+Status settle_again(const fs::path& file, const std::vector<compose::Technique>& techniques) {
   KW_TRY(RecordedSpace recorded, read_space(file));
   const std::vector<std::string> compilers = targets::kernel_compilers();
   KW_TRY(const Space space, space_of(recorded.task, techniques, compilers));
@@ -347,7 +347,7 @@ Status run(const std::vector<std::string>& words) {
   if (words.empty()) return compare(kSpaces, {"local", "evolve", "tree", "surrogate", "auto"});
   if (words[0] != "record" && words[0] != "settle") return compare(kSpaces, words);
   if (words.size() < 3) return fail("kw_search_bench [STRATEGY]..., or: record|settle FOLDER TASK...");
-  KW_TRY(const auto techniques, authors::read_techniques());
+  KW_TRY(const auto techniques, compose::read_techniques());
   fs::create_directories(words[1]);
   for (std::size_t i = 2; i < words.size(); ++i) {
     const fs::path file = fs::path(words[1]) / (words[i] + ".json");

@@ -19,17 +19,17 @@
 #include "base/random.h"
 #include "cli/killed_run.h"
 #include "cli/machine.h"
+#include "compose/plain.h"
 #include "judge/batch.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
+#include "runs/case_record.h"
+#include "runs/machine.h"
 #include "store/by_hand.h"
 #include "store/sha256.h"
 #include "suites/catalog.h"
 #include "suites/task_snapshot.h"
-#include "workbench/case_record.h"
-#include "workbench/machine.h"
 
 namespace kw {
 namespace {
@@ -127,20 +127,20 @@ Status share(int wanted) {
   for (const Task& task : suite.tasks) {
     if (std::ssize(cases) == wanted) break;
     KW_TRY(const ops::Graph graph, ops::resolve(task));
-    KW_TRY(std::string source, plain::plain_kernel(graph));
+    KW_TRY(std::string source, compose::plain_kernel(graph));
     judge::Case one;
     one.task = &task;
     one.source = {"kernel.cpp", std::move(source)};
     one.budget_s = judge::kBatchBudget_s;
-    items.push_back(workbench::planned(std::ssize(items) + 1, one, "null"));
+    items.push_back(runs::planned(std::ssize(items) + 1, one, "null"));
     cases.push_back(std::move(one));
   }
   KW_TRY(judge::Judge judge, judge::Judge::open());
   const auto begin = Clock::now();
   KW_TRY(store::Store store, store::Store::open(folder.path()));
-  const store::Machine machine = workbench::this_machine(judge.tier().name());
+  const store::Machine machine = runs::this_machine(judge.tier().name());
   KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
-  workbench::RivalVersions versions(machine);
+  runs::RivalVersions versions(machine);
   KW_TRY(const std::int64_t run, store.begin_run({.command = "bench"}, items));
   KW_TRY(const auto open, store.open_items(run));
   double recording_ms = ms_since(begin);
@@ -151,7 +151,7 @@ Status share(int wanted) {
     const auto recorded = Clock::now();
     status = store.record(open[i].id, *verdict, judge::verdict_as_json(*verdict),
                           {.machine = machine_row,
-                           .terms = workbench::terms_of(cases[i]),
+                           .terms = runs::terms_of(cases[i]),
                            .key = store::sha256(judge::key_of(cases[i])),
                            .versions = versions.of(cases[i])});
     times_ms.push_back(ms_since(recorded));

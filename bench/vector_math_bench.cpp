@@ -1,6 +1,6 @@
-// How precise and how fast are the functions of kernels/parts/math_*.h? For each the largest error over floats of all
-// sizes and signs in units in the last place of the exact result, the argument where it is, how many infinities, NaNs
-// and zeros differ from the C library's, and the time an element takes when everything is in the nearest cache.
+// How precise and how fast are the functions of kernels/cpu/parts/math_*.h? For each the largest error over floats of
+// all sizes and signs in units in the last place of the exact result, the argument where it is, how many infinities,
+// NaNs and zeros differ from the C library's, and the time an element takes when everything is in the nearest cache.
 //
 //   kw_vector_math_bench [STEP]    every STEP-th of the 2^32 floats; 1009 unless said otherwise
 #include <kernelwright.h>

@@ -1,6 +1,6 @@
 # A folder of src/ is a module: a static library kw_NAME of its sources, its tests kw_NAME_test beside them.
 #
-#   kw_module(ops DEPENDS base kernel)
+#   kw_module(ops DEPENDS base core)
 #   kw_plugins(ops families NAMESPACE kw::ops::families HEADER ops/families.h TYPE Family RETURNS "std::vector<Op>")
 
 add_library(kw_flags INTERFACE)
@@ -23,12 +23,14 @@ set(KW_COMMON_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <concepts>
                       <map> <memory> <mutex> <optional> <ostream> <random> <set> <span> <string> <string_view> <thread>
                       <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
                       # of ours, what nearly everything includes
-                      base/files.h base/json.h base/result.h kernel/task.h kernel/verdict.h)
+                      base/files.h base/json.h base/result.h core/task.h core/verdict.h)
 
 function(kw_module name)
   cmake_parse_arguments(ARG "QUICK" "" "DEPENDS;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.h)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.h
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.h)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   set(benches ${sources})
@@ -47,7 +49,7 @@ function(kw_module name)
   if(ARG_QUICK)
     set(first kw_base)
   else()
-    set(first kw_models)
+    set(first kw_llm)
     target_compile_options(kw_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(first STREQUAL kw_${name})

@@ -251,11 +251,11 @@ std::string joined(const Complaints& complaints) {
 
 TEST(House, SeesAnIncludeAgainstTheLayers) {
   const Files house = {{"src/layers.txt", "# a comment\nbase:\nkernel: base\nops: base kernel\n"},
-                       {"src/kernel/shape.h", "#pragma once\n#include <vector>\n#include \"ops/op.h\"\n"},
-                       {"src/kernel/good.h", "#include \"base/files.h\"\n#include \"kernel/shape.h\"\n"},
+                       {"src/core/shape.h", "#pragma once\n#include <vector>\n#include \"ops/op.h\"\n"},
+                       {"src/core/good.h", "#include \"base/files.h\"\n#include \"core/shape.h\"\n"},
                        {"src/ops/op.cpp", "#include \"op.h\"\n"}};
   EXPECT_EQ(joined(wrong_includes(house)),
-            "src/kernel/shape.h:3: kernel may not include from ops (src/layers.txt)\n"
+            "src/core/shape.h:3: kernel may not include from ops (src/layers.txt)\n"
             "src/ops/op.cpp:1: \"op.h\" does not begin with a folder of src/\n");
 }
 

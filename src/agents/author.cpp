@@ -31,14 +31,14 @@ const Round* Work::best() const {
   return best;
 }
 
-std::optional<std::string> Talk::ask(std::vector<models::Message> messages, std::string& problem,
+std::optional<std::string> Talk::ask(std::vector<llm::Message> messages, std::string& problem,
                                      std::optional<double> temperature) {
-  const models::Answer answer = client_.ask({.messages = std::move(messages), .temperature = temperature}, stop_);
+  const llm::Answer answer = client_.ask({.messages = std::move(messages), .temperature = temperature}, stop_);
   if (answer.trouble) {
     problem = "the model: " + answer.trouble->message;
     troubles_.push_back(answer.trouble->message);
     if (answer.trouble->ends_the_run()) over_ = answer.trouble->message;
-    using Kind = models::Trouble::Kind;
+    using Kind = llm::Trouble::Kind;
     const Kind kind = answer.trouble->kind;
     hopeless_ = kind == Kind::budget || kind == Kind::key || kind == Kind::unreachable;
     return std::nullopt;
@@ -57,8 +57,7 @@ Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> tempera
   Round round{.role = "coder"};
   Facts facts = work.facts;
   facts["kernel"] = work.plain;
-  const auto answer =
-      talk.ask({{models::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem, temperature);
+  const auto answer = talk.ask({{llm::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem, temperature);
   if (!answer) return round;
   take_code(round, *answer, work.plain);
   return round;
@@ -112,7 +111,7 @@ std::string history_text(const Work& work) {
     if (!round.problem.empty()) {
       line += " no kernel: " + first_line(round.problem, 120);
     } else if (round.right()) {
-      line += " right, " + models::measured(fmt::format("{:.2f}", round.speed())) + " x plain";
+      line += " right, " + llm::measured(fmt::format("{:.2f}", round.speed())) + " x plain";
       const Round* parent = round.parent >= 0 ? &work.rounds[static_cast<std::size_t>(round.parent)] : nullptr;
       if (parent != nullptr && parent->right() && round.speed() < parent->speed())
         line += " SLOWER than what it began with";

@@ -13,10 +13,10 @@
 
 #include "agents/prompt.h"
 #include "base/result.h"
-#include "kernel/task.h"
-#include "kernel/tunables.h"
-#include "kernel/verdict.h"
-#include "models/client.h"
+#include "core/task.h"
+#include "core/tunables.h"
+#include "core/verdict.h"
+#include "llm/client.h"
 #include "ops/graph.h"
 
 namespace kw::agents {
@@ -55,12 +55,12 @@ struct Work {
 // The model, the prompts, and whether it is worth asking on.
 class Talk {
  public:
-  Talk(models::Client& client, const Prompts& prompts, std::stop_token stop)
+  Talk(llm::Client& client, const Prompts& prompts, std::stop_token stop)
       : client_(client), prompts_(prompts), stop_(std::move(stop)) {}
 
   const Prompts& prompts() const { return prompts_; }
   // The answer's text; none where there was trouble, which `problem` then tells.
-  std::optional<std::string> ask(std::vector<models::Message> messages, std::string& problem,
+  std::optional<std::string> ask(std::vector<llm::Message> messages, std::string& problem,
                                  std::optional<double> temperature = {});
   // Set when nothing that is asked can be answered any more: why.
   const std::string& over() const { return over_; }
@@ -70,7 +70,7 @@ class Talk {
   const std::vector<std::string>& troubles() const { return troubles_; }
 
  private:
-  models::Client& client_;
+  llm::Client& client_;
   const Prompts& prompts_;
   std::stop_token stop_;
   std::string over_;

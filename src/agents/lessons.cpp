@@ -38,7 +38,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
       lessons.push_back(
           {likeness, std::abs(gain - 1),
            fmt::format("{} on {}: {}{}", json.at("method").get<std::string>(), json.at("operators").get<std::string>(),
-                       gain > 0 ? models::measured(fmt::format("{:.2f}", gain)) + " x as fast" : std::string("failed"),
+                       gain > 0 ? llm::measured(fmt::format("{:.2f}", gain)) + " x as fast" : std::string("failed"),
                        json.at("reflection").get<std::string>().empty()
                            ? ""
                            : "; " + json.at("reflection").get<std::string>())});

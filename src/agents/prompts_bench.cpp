@@ -7,7 +7,7 @@
 #include <map>
 
 #include "agents/session.h"
-#include "plain/plain.h"
+#include "compose/plain.h"
 #include "suites/catalog.h"
 
 namespace {
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     const auto graph = ops::resolve(task);
     if (!graph.ok()) continue;
     auto facts = agents::facts_of(task, *graph);
-    const auto kernel = plain::plain_kernel(*graph);
+    const auto kernel = compose::plain_kernel(*graph);
     if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
     (*facts)["kernel"] = *kernel;
     for (const agents::Place& place : agents::all_places()) {

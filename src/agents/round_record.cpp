@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "judge/verdict_json.h"
-#include "workbench/case_record.h"
+#include "runs/case_record.h"
 
 namespace kw::agents {
 namespace {
@@ -29,7 +29,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   KW_TRY(const store::Candidate candidate, store.candidate(one.candidate_hash));
   round.source = candidate.source;
   round.plan = words_in(Json::parse_quietly(candidate.notes));
-  KW_TRY(round.settings, workbench::settings_from_json(candidate.settings));
+  KW_TRY(round.settings, runs::settings_from_json(candidate.settings));
   KW_TRY(round.verdict, judge::verdict_from_json(one.json));
   return round;
 }

@@ -4,8 +4,8 @@
 
 #include "base/scratch.h"
 #include "judge/verdict_json.h"
+#include "runs/case_record.h"
 #include "suites/catalog.h"
-#include "workbench/case_record.h"
 
 namespace kw::agents {
 namespace {
@@ -24,7 +24,7 @@ class RoundRecord : public testing::Test {
       ASSERT_TRUE(store_
                       ->add_item(run_, {.position = ++position_,
                                         .purpose = purpose_of(round),
-                                        .task = workbench::snapshot(task_),
+                                        .task = runs::snapshot(task_),
                                         .label = label_of(round),
                                         .problem = round.problem})
                       .ok());
@@ -34,7 +34,7 @@ class RoundRecord : public testing::Test {
     one.task = &task_;
     one.source = {"kernel.cpp", round.source};
     one.settings = round.settings;
-    store::NewItem item = workbench::planned(++position_, one, label_of(round));
+    store::NewItem item = runs::planned(++position_, one, label_of(round));
     item.purpose = purpose_of(round);
     item.candidate->notes = notes_of(round);
     ASSERT_TRUE(store_

@@ -9,13 +9,13 @@
 #include <mutex>
 
 #include "base/files.h"
+#include "compose/plain.h"
 #include "inspect/model.h"
 #include "inspect/performance.h"
 #include "inspect/tree.h"
-#include "plain/plain.h"
+#include "runs/task_text.h"
 #include "search/engine.h"
 #include "targets/cpu/kept_roofs.h"
-#include "workbench/task_text.h"
 
 namespace kw::agents {
 namespace {
@@ -42,7 +42,7 @@ Result<std::shared_ptr<const std::vector<inspect::TreeFile>>> kept_tree(const fs
 
 class Session {
  public:
-  Session(judge::Judge& judge, models::Client& client, const SessionOptions& options, const EachRound& each)
+  Session(judge::Judge& judge, llm::Client& client, const SessionOptions& options, const EachRound& each)
       : judge_(judge), client_(client), options_(options), each_(each) {}
 
   Result<Outcome> run(const Task& task, const ops::Graph& graph, const Prompts& prompts, const std::stop_token& stop) {
@@ -51,7 +51,7 @@ class Session {
     Work& work = outcome.work;
     work.task = &task;
     work.graph = &graph;
-    KW_TRY(work.plain, plain::plain_kernel(graph));
+    KW_TRY(work.plain, compose::plain_kernel(graph));
     KW_TRY(work.facts, facts_of(task, graph, options_.repository));
     work.facts["lessons"] = options_.lessons;
     if (auto roofs = targets::known_roofs(); roofs.ok()) roofs_ = *std::move(roofs);
@@ -143,7 +143,7 @@ class Session {
       round.verdict = std::move(inspected.verdict);
     }
     round.performance = inspect::performance_text(*work.graph, *round.verdict, roofs_ ? &*roofs_ : nullptr,
-                                                  right ? &code : nullptr, models::measured);
+                                                  right ? &code : nullptr, llm::measured);
     return {};
   }
 
@@ -189,7 +189,7 @@ class Session {
   }
 
   judge::Judge& judge_;
-  models::Client& client_;
+  llm::Client& client_;
   const SessionOptions& options_;
   const EachRound& each_;
   std::optional<targets::Roofs> roofs_;
@@ -200,7 +200,7 @@ class Session {
 
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path& repository) {
   Facts facts;
-  KW_TRY(const std::string text, workbench::task_as_text(task));
+  KW_TRY(const std::string text, runs::task_as_text(task));
   facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
   std::vector<std::string> subject;
   for (const Node& node : task.nodes) subject.push_back(node.op);
@@ -215,7 +215,7 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path
   return facts;
 }
 
-Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, models::Client& client,
+Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
                             const Prompts& prompts, const SessionOptions& options, const EachRound& each,
                             const std::stop_token& stop) {
   return Session(judge, client, options, each).run(task, graph, prompts, stop);

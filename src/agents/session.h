@@ -46,7 +46,7 @@ struct Outcome {
 using EachRound = std::function<Status(const Round& round, const judge::Case& asked, double spent_s)>;
 
 // An Error is a broken machine; whatever the model does is in the Outcome. `task` and `graph` must outlive it.
-Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, models::Client& client,
+Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
                             const Prompts& prompts, const SessionOptions& options, const EachRound& each,
                             const std::stop_token& stop = {});
 

@@ -25,12 +25,12 @@
 #include "judge/floor.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "runs/case_record.h"
+#include "runs/machine.h"
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
 #include "targets/cpu/tools.h"
-#include "workbench/case_record.h"
-#include "workbench/machine.h"
 
 namespace kw::cli {
 namespace {
@@ -60,7 +60,7 @@ constexpr std::pair<const char*, const char*> kKept[] = {{"author", "--author"},
 
 class AgentWorker {
  public:
-  AgentWorker(store::Store& store, models::Client& client, const agents::Prompts& prompts, const Guests& guests)
+  AgentWorker(store::Store& store, llm::Client& client, const agents::Prompts& prompts, const Guests& guests)
       : store_(store), client_(client), prompts_(prompts), guests_(guests) {}
 
   agents::SessionOptions options;
@@ -111,9 +111,9 @@ class AgentWorker {
 
   Status work_on_all(const std::vector<Task>& tasks) {
     KW_TRY(judge::Judge judge, judge::Judge::open());
-    const store::Machine machine = workbench::this_machine(judge.tier().name());
+    const store::Machine machine = runs::this_machine(judge.tier().name());
     KW_TRY(machine_, store_.add_machine(machine));
-    versions_ = std::make_unique<workbench::RivalVersions>(machine);
+    versions_ = std::make_unique<runs::RivalVersions>(machine);
     options.floor = &floor_;
     // More sessions than requests: while one waits for the judge, another one asks. A single request at a time stays
     // with a single session: the model may live on the cores that the judge times on.
@@ -127,7 +127,7 @@ class AgentWorker {
           for (std::size_t at; (at = next++) < tasks.size();) {
             AgentTask& mine = run_.tasks[at];
             mine.task = tasks[at].name;
-            mine.finished = done_.contains(store::hash_of(workbench::snapshot(tasks[at])));
+            mine.finished = done_.contains(store::hash_of(runs::snapshot(tasks[at])));
             if (mine.finished || hopeless_) continue;
             const Status one = work_on(judge, tasks[at], mine);
             const std::lock_guard guard(lock_);
@@ -142,7 +142,7 @@ class AgentWorker {
   }
 
   std::string spent_text() const {
-    const models::Spent spent = client_.spent();
+    const llm::Spent spent = client_.spent();
     return fmt::format("{}: {} requests, {} tries, {} input and {} output tokens, {:.4f} US dollars, {} troubles",
                        client_.name(), spent.requests, spent.tries, spent.usage.input_tokens, spent.usage.output_tokens,
                        spent.usd, spent.troubles);
@@ -154,7 +154,7 @@ class AgentWorker {
     agents::SessionOptions mine = options;
     mine.lessons = agents::lessons_for(store_.folder(), task);
     mine.rules.guests = {};
-    const std::string hash = store::hash_of(workbench::snapshot(task));
+    const std::string hash = store::hash_of(runs::snapshot(task));
     std::map<int, std::string> hashes;  // of the rounds' candidates
     if (const auto before = before_.find(hash); before != before_.end()) {
       mine.before = before->second.rounds;
@@ -195,7 +195,7 @@ class AgentWorker {
       return store_.note(run_.run, "over", task.name + ": " + outcome.over);
     }
     KW_CHECK(agents::keep_lessons(store_.folder(), outcome.work));
-    KW_CHECK(store_.note(run_.run, "finished", fmt::format("{}, task {}", workbench::as_utf8(task.name), hash)));
+    KW_CHECK(store_.note(run_.run, "finished", fmt::format("{}, task {}", runs::as_utf8(task.name), hash)));
     result.finished = true;
     return {};
   }
@@ -244,17 +244,17 @@ class AgentWorker {
       // The line of a round without a kernel says why there is none.
       store::NewItem item{.position = ++position_,
                           .purpose = purpose,
-                          .task = workbench::snapshot(task),
+                          .task = runs::snapshot(task),
                           .label = agents::label_of(round),
-                          .problem = workbench::as_utf8(round.problem)};
+                          .problem = runs::as_utf8(round.problem)};
       KW_TRY([[maybe_unused]] const std::int64_t id, store_.add_item(run_.run, item));
       if (!quiet) say(task, round);
       return {};
     }
-    store::NewItem item = workbench::planned(++position_, asked, agents::label_of(round));
+    store::NewItem item = runs::planned(++position_, asked, agents::label_of(round));
     item.purpose = purpose;
     item.candidate->author = round.role == "start" ? "plain" : options.author.name + " with " + client_.name();
-    item.candidate->source = workbench::as_utf8(item.candidate->source);
+    item.candidate->source = runs::as_utf8(item.candidate->source);
     item.candidate->notes = agents::notes_of(round);
     if (const auto parent = hashes.find(round.parent); parent != hashes.end()) {
       item.candidate->parents = {parent->second};
@@ -263,7 +263,7 @@ class AgentWorker {
     KW_CHECK(store_.add_judged(run_.run, item, *round.verdict, judge::verdict_as_json(*round.verdict),
                                {.machine = machine_,
                                 .spent_s = spent_s,
-                                .terms = workbench::terms_of(asked),
+                                .terms = runs::terms_of(asked),
                                 .key = store::sha256(judge::key_of(asked) + purpose),
                                 .versions = versions_->of(asked)}));
     if (!quiet) say(task, round);
@@ -294,7 +294,7 @@ class AgentWorker {
   }
 
   store::Store& store_;
-  models::Client& client_;
+  llm::Client& client_;
   const agents::Prompts& prompts_;
   const Guests& guests_;
   AgentRun run_;
@@ -302,7 +302,7 @@ class AgentWorker {
   std::set<std::string> done_;                            // hashes of tasks
   std::int64_t machine_ = 0;
   std::int64_t position_ = 0;
-  std::unique_ptr<workbench::RivalVersions> versions_;
+  std::unique_ptr<runs::RivalVersions> versions_;
   bool finished_ = false;
   std::string over_;                    // why the last of those that ended early did
   std::atomic<bool> hopeless_ = false;  // nothing more is begun
@@ -310,11 +310,11 @@ class AgentWorker {
   std::mutex lock_;  // of the record
 };
 
-std::string rules_of(const Arguments& arguments, const models::Client& client, int rounds, const Guests& guests,
+std::string rules_of(const Arguments& arguments, const llm::Client& client, int rounds, const Guests& guests,
                      const std::vector<Task>& tasks) {
   judge::Case how;
   how.budget_s = kRound_s;
-  Json rules = Json::parse(workbench::rules_as_json(how, true, guests.names()));
+  Json rules = Json::parse(runs::rules_as_json(how, true, guests.names()));
   Json& agents = rules["agents"];
   for (const auto& [name, flag] : kKept) {
     if (arguments.has(flag)) agents[name] = client.without_secrets(arguments.text(flag));
@@ -327,7 +327,7 @@ std::string rules_of(const Arguments& arguments, const models::Client& client, i
   }
   rules["tasks"] = Json::array();
   for (const Task& task : tasks) {
-    const store::TaskSnapshot one = workbench::snapshot(task);
+    const store::TaskSnapshot one = runs::snapshot(task);
     rules["tasks"].push_back({{"name", one.name}, {"category", one.category}, {"text", one.text}});
   }
   return rules.dump();
@@ -337,7 +337,7 @@ std::string rules_of(const Arguments& arguments, const models::Client& client, i
 Result<AgentRun> work_with(const Arguments& arguments, const Guests& guests, const std::vector<Task>& tasks,
                            const std::string& suite, store::Store& store, const store::RunSummary* run) {
   KW_TRY(const int in_flight, whole_number(arguments, "--in-flight", 1, 256));
-  KW_TRY(models::Client client, client_of(arguments, in_flight));
+  KW_TRY(llm::Client client, client_of(arguments, in_flight));
   KW_TRY(const agents::Prompts prompts, agents::Prompts::open(arguments.text("--prompts")));
   AgentWorker worker(store, client, prompts, guests);
   worker.in_flight = in_flight;
@@ -357,7 +357,7 @@ Result<AgentRun> work_with(const Arguments& arguments, const Guests& guests, con
   }
   KW_TRY(const std::int64_t id,
          store.begin_run({.command = client.without_secrets(command_line()),
-                          .suite = workbench::as_utf8(suite),
+                          .suite = runs::as_utf8(suite),
                           .author = author,
                           .strategy = kStrategy,
                           .rules = rules_of(arguments, client, worker.options.rounds, guests, tasks)},
@@ -438,7 +438,7 @@ Result<AgentRun> resume_agents(const Arguments& given, store::Store& store, cons
   }
   bool fresh = false;
   std::string rivals;
-  KW_TRY([[maybe_unused]] const judge::Case how, workbench::rules_from_json(run.about.rules, fresh, rivals));
+  KW_TRY([[maybe_unused]] const judge::Case how, runs::rules_from_json(run.about.rules, fresh, rivals));
   KW_TRY(const Guests guests, Guests::chosen(rivals));
   return work_with(arguments, guests, tasks, run.about.suite, store, &run);
 }

@@ -13,7 +13,7 @@
 #include "agents/session.h"
 #include "base/result.h"
 #include "cli/commands.h"
-#include "models/budget.h"
+#include "llm/budget.h"
 #include "store/store.h"
 
 namespace kw::cli {
@@ -45,7 +45,7 @@ struct AgentRun {
   std::int64_t run = 0;
   std::string model;
   std::string author;
-  models::Spent spent;
+  llm::Spent spent;
   judge::Timings timings;
   std::vector<AgentTask> tasks;  // in the order of the tasks
 };

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "kernel/task.h"
-#include "workbench/task_text.h"
+#include "core/task.h"
+#include "runs/task_text.h"
 
 namespace kw::cli {
 
-using workbench::name_of;
-using workbench::summary_of;
-using workbench::time_text;
-using workbench::with_unit;
+using runs::name_of;
+using runs::summary_of;
+using runs::time_text;
+using runs::with_unit;
 
 // The values of `--dim NAME=VALUE`.
 Result<Lengths> parse_dims(const std::vector<std::string>& texts);

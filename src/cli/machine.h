@@ -1,11 +1,11 @@
 // This machine as the record knows it, under the name that commands use.
 #pragma once
 
-#include "workbench/machine.h"
+#include "runs/machine.h"
 
 namespace kw::cli {
 
-using workbench::machine_identity;
-using workbench::this_machine;
+using runs::machine_identity;
+using runs::this_machine;
 
 }  // namespace kw::cli

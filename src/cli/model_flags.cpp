@@ -39,12 +39,12 @@ std::string model_named(const Arguments& arguments) {
   return usual != nullptr ? usual : "";
 }
 
-Result<models::Client> client_of(const Arguments& arguments, int at_once) {
+Result<llm::Client> client_of(const Arguments& arguments, int at_once) {
   const std::string name = model_named(arguments);
   if (name.empty()) return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
-  KW_TRY(models::Endpoint endpoint, models::endpoint_named(name, config_with("model", name)));
+  KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(name, config_with("model", name)));
   if (arguments.has("--no-stream")) endpoint.stream = false;
-  models::ClientOptions options;
+  llm::ClientOptions options;
   options.at_once = at_once;
   KW_TRY(const auto tokens, amount(arguments, "--model-tokens"));
   if (tokens) options.budget.tokens = static_cast<std::int64_t>(std::min(*tokens, 1e18));
@@ -52,7 +52,7 @@ Result<models::Client> client_of(const Arguments& arguments, int at_once) {
   KW_TRY(options.budget.seconds, amount(arguments, "--model-time"));
   options.record = arguments.text("--record");
   options.replay = arguments.text("--replay");
-  return models::Client::open(std::move(endpoint), std::move(options));
+  return llm::Client::open(std::move(endpoint), std::move(options));
 }
 
 }  // namespace kw::cli

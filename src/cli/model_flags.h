@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/commands.h"
-#include "models/client.h"
+#include "llm/client.h"
 
 namespace kw::cli {
 
@@ -16,6 +16,6 @@ std::vector<Option> model_options();
 // What the flags, or else KW_MODEL, call the model; empty: nobody says.
 std::string model_named(const Arguments& arguments);
 // At most so many requests at once; 0: no limit.
-Result<models::Client> client_of(const Arguments& arguments, int at_once = 0);
+Result<llm::Client> client_of(const Arguments& arguments, int at_once = 0);
 
 }  // namespace kw::cli

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 #include "report/tally.h"
 
 namespace kw::cli {

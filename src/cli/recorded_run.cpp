@@ -20,18 +20,18 @@
 #include "judge/batch.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "runs/case_record.h"
+#include "runs/machine.h"
 #include "store/packed.h"
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
-#include "workbench/case_record.h"
-#include "workbench/machine.h"
 
 namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using namespace workbench;
+using namespace runs;
 
 // So many cases a core are handed to the judge at a time: after them a full disk ends the work.
 constexpr std::size_t kSlicePerCore = 16;

@@ -8,13 +8,13 @@
 #include "base/result.h"
 #include "cli/progress.h"
 #include "judge/judge.h"
+#include "runs/case_record.h"
 #include "store/store.h"
-#include "workbench/case_record.h"
 
 namespace kw::cli {
 
-using workbench::planned;
-using workbench::rules_as_json;
+using runs::planned;
+using runs::rules_as_json;
 
 // Works on what is left of a run and prints a line of JSON for each verdict, when it is on the disk. The exit code is
 // about the whole run: kYes where all of it was accepted, kBroken where a part could not be judged.

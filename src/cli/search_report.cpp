@@ -7,7 +7,7 @@
 #include "base/print.h"
 #include "cli/search_run.h"
 #include "report/tables.h"
-#include "workbench/task_text.h"
+#include "runs/task_text.h"
 
 namespace kw::cli {
 namespace {
@@ -28,7 +28,7 @@ Result<int> search_and_report(store::Store& store, std::int64_t run, bool json, 
     std::string beside;
     for (const Speedup& one : task.verdict.speedups) beside += fmt::format("  {} {:.2f}x", one.rival, one.median);
     progress.note(fmt::format("{:<40} {:<10} {:<28} {:>3} tried{}", task.task,
-                              task.verdict.accepted() ? workbench::time_text(task.verdict.time_ns.value_or(0))
+                              task.verdict.accepted() ? runs::time_text(task.verdict.time_ns.value_or(0))
                                                       : std::string(name_of(task.verdict.stage)),
                               task.technique, task.tried, beside));
   };

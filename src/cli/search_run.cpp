@@ -8,28 +8,28 @@
 #include <memory>
 #include <mutex>
 
-#include "authors/techniques.h"
 #include "base/json.h"
 #include "cli/guests.h"
 #include "cli/interruption.h"
 #include "cli/recorded_run.h"
 #include "cli/store_folder.h"
+#include "compose/techniques.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "runs/case_record.h"
+#include "runs/machine.h"
 #include "search/engine.h"
 #include "search/memory.h"
 #include "store/run_lock.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
 #include "targets/cpu/tools.h"
-#include "workbench/case_record.h"
-#include "workbench/machine.h"
 
 namespace kw::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using namespace workbench;
+using namespace runs;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -94,7 +94,7 @@ class SearchWorker {
       return fail("the record of the run's rules is damaged: {}", error.what());
     }
     if (!kernel_) {
-      KW_TRY(techniques_, authors::read_techniques());
+      KW_TRY(techniques_, compose::read_techniques());
     }
     compilers_ = targets::kernel_compilers();
     return read_record();
@@ -166,10 +166,10 @@ class SearchWorker {
       kernels.push_back({"file", kernel_->name, kernel_->text, std::move(tunables)});
       return kernels;
     }
-    KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques_));
-    for (authors::Draft& draft : drafts) {
+    KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques_));
+    for (compose::Draft& draft : drafts) {
       kernels.push_back({draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables),
-                         draft.technique == authors::kPlain});
+                         draft.technique == compose::kPlain});
     }
     return kernels;
   }
@@ -267,7 +267,7 @@ class SearchWorker {
   search::StrategyKind strategy_;
   std::optional<judge::Source> kernel_;
   std::vector<Task> tasks_;
-  std::vector<authors::Technique> techniques_;
+  std::vector<compose::Technique> techniques_;
   std::vector<std::string> compilers_;
   std::set<std::string> done_;  // hashes of tasks
   // Of each task: what came of each candidate.

@@ -13,10 +13,10 @@
 
 #include "base/result.h"
 #include "cli/progress.h"
-#include "judge/workshop.h"
-#include "kernel/task.h"
-#include "kernel/verdict.h"
+#include "core/task.h"
+#include "core/verdict.h"
 #include "store/store.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw::cli {
 

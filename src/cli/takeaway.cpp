@@ -8,9 +8,9 @@
 
 #include "base/files.h"
 #include "cli/describe.h"
+#include "compose/plain.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
 #include "targets/cpu/call_image.h"
 
 namespace kw::cli {
@@ -148,7 +148,7 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   KW_TRY(std::string fixed, with_tunables_fixed(kernel.text, choice));
   // The comment that it came with says less.
   if (fixed.starts_with("//")) fixed.erase(0, std::min(fixed.find("#include"), fixed.size()));
-  KW_TRY(const std::string plain, plain::plain_kernel(graph));
+  KW_TRY(const std::string plain, compose::plain_kernel(graph));
   KW_TRY(const fs::path data, data_folder());
   KW_TRY(const std::string contract, read_file(data / "include" / "kernelwright.h"));
   KW_TRY(std::string main, read_file(data / "kernels" / "takeaway" / "main.cpp.in"));

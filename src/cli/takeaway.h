@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/workshop.h"
-#include "kernel/task.h"
-#include "kernel/tunables.h"
-#include "kernel/verdict.h"
+#include "core/task.h"
+#include "core/tunables.h"
+#include "core/verdict.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw::cli {
 

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 
 namespace kw::cli {
 

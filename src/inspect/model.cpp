@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernel/cpp_type.h"
+#include "core/cpp_type.h"
 
 namespace kw::inspect {
 namespace {

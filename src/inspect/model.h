@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 #include "ops/graph.h"
 
 namespace kw::inspect {

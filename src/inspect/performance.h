@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "core/verdict.h"
 #include "inspect/machine_code.h"
-#include "kernel/verdict.h"
 #include "ops/graph.h"
 #include "targets/cpu/roofs.h"
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/cell.h"
+#include "core/verdict.h"
 #include "judge/glance.h"
 #include "judge/instance.h"
-#include "kernel/verdict.h"
 #include "ops/compare.h"
 #include "ops/op.h"
 #include "sandbox/sandbox.h"
+#include "targets/cpu/cell.h"
 
 namespace kw::judge {
 

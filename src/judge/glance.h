@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/task.h"
-#include "kernel/tensor.h"
+#include "core/task.h"
+#include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
 namespace kw::judge {

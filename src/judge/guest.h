@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "judge/arena.h"
-#include "judge/cell.h"
 #include "judge/instance.h"
+#include "targets/cpu/arena.h"
+#include "targets/cpu/cell.h"
 
 namespace kw::judge {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/control.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/host/control.h"
 
 namespace kw::judge {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "core/task.h"
 #include "ops/graph.h"
 
 namespace kw::judge {

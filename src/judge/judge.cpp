@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "judge/library.h"
+#include "compose/plain.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
 #include "targets/cpu/kept_roofs.h"
+#include "targets/cpu/library.h"
 #include "targets/cpu/roofs.h"
 
 namespace kw::judge {
@@ -96,7 +96,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (!one.plain) {
     // Others are enough.
-  } else if (const auto source = plain::plain_kernel(graph); source.ok()) {
+  } else if (const auto source = compose::plain_kernel(graph); source.ok()) {
     // At the level that was asked for from outside; what the candidate's source asks for is for itself alone.
     Settings level;
     for (const char* name : {"compiler", "flags"}) {

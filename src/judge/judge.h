@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/arena.h"
+#include "core/task.h"
+#include "core/verdict.h"
 #include "judge/examine.h"
 #include "judge/race.h"
 #include "judge/secret.h"
-#include "judge/workshop.h"
-#include "kernel/task.h"
-#include "kernel/verdict.h"
+#include "targets/cpu/arena.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw::judge {
 

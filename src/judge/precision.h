@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "kernel/tensor.h"
+#include "core/tensor.h"
 #include "ops/graph.h"
 #include "ops/wide_tensor.h"
 

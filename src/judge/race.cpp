@@ -9,12 +9,12 @@
 #include <numeric>
 #include <thread>
 
-#include "judge/cores.h"
 #include "judge/excess.h"
 #include "judge/secret.h"
-#include "judge/temperature.h"
 #include "ops/draw.h"
+#include "targets/cpu/cores.h"
 #include "targets/cpu/facts.h"
+#include "targets/cpu/temperature.h"
 
 namespace kw::judge {
 namespace {

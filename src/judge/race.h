@@ -11,12 +11,12 @@
 
 #include "base/paired_ratio.h"
 #include "base/result.h"
-#include "judge/arena.h"
+#include "core/task.h"
 #include "judge/examine.h"
 #include "judge/glance.h"
 #include "judge/guest_lane.h"
-#include "kernel/task.h"
 #include "sandbox/sandbox.h"
+#include "targets/cpu/arena.h"
 
 namespace kw::judge {
 

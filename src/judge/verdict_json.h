@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 
 namespace kw::judge {
 

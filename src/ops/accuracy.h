@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernel/dtype.h"
+#include "core/dtype.h"
 
 namespace kw::ops {
 

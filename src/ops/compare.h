@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/tensor.h"
+#include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
 namespace kw::ops {

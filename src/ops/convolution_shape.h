@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "kernel/shape.h"
+#include "core/shape.h"
 #include "ops/op.h"
 #include "ops/window.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/tensor.h"
+#include "core/tensor.h"
 #include "ops/graph.h"
 #include "ops/op.h"
 

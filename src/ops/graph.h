@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/cost.h"
-#include "kernel/task.h"
+#include "core/cost.h"
+#include "core/task.h"
 #include "ops/op.h"
 
 namespace kw::ops {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/task.h"
+#include "core/task.h"
 
 namespace kw::ops {
 

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "kernel/shape.h"
+#include "core/shape.h"
 #include "ops/walk.h"
 #include "ops/wide_tensor.h"
 

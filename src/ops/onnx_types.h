@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "kernel/dtype.h"
+#include "core/dtype.h"
 
 namespace kw::ops {
 

@@ -13,8 +13,8 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "kernel/attributes.h"
-#include "kernel/tensor.h"
+#include "core/attributes.h"
+#include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
 namespace kw::ops {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernel/tensor.h"
+#include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
 namespace kw::ops {

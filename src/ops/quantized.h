@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernel/dtype.h"
+#include "core/dtype.h"
 #include "ops/op.h"
 #include "ops/wide_tensor.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/shape.h"
+#include "core/shape.h"
 
 namespace kw::ops {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/tensor.h"
+#include "core/tensor.h"
 
 namespace kw::ops {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/shape.h"
+#include "core/shape.h"
 #include "ops/op.h"
 
 namespace kw::ops {

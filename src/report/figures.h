@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 #include "report/limits.h"
 #include "store/store.h"
 

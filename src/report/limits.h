@@ -2,7 +2,7 @@
 // do.
 #pragma once
 
-#include "kernel/task.h"
+#include "core/task.h"
 #include "ops/graph.h"
 
 namespace kw::report {

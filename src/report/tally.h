@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 
 namespace kw::report {
 

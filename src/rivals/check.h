@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "kernel/task.h"
+#include "core/task.h"
 #include "rivals/framework.h"
 
 namespace kw::rivals {

@@ -6,8 +6,8 @@
 
 #include "base/files.h"
 #include "base/scratch.h"
+#include "compose/plain.h"
 #include "judge/judge.h"
-#include "plain/plain.h"
 #include "rivals/check.h"
 #include "suites/catalog.h"
 
@@ -32,7 +32,7 @@ class SlowRivals : public testing::Test {
     EXPECT_TRUE(judge.ok()) << judge.error().message;
     judge::Case one;
     one.task = &task;
-    one.source = {"plain.cpp", *plain::plain_kernel(*ops::resolve(task))};
+    one.source = {"plain.cpp", *compose::plain_kernel(*ops::resolve(task))};
     one.guests = std::move(guests);
     one.pairs = pairs;
     const auto verdict = judge->judge(one);

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "kernel/tunables.h"
+#include "core/tunables.h"
 
 namespace kw::search {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/verdict.h"
+#include "core/verdict.h"
 
 namespace kw::store {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "core/task.h"
 
 namespace kw::suites {
 

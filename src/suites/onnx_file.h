@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "core/task.h"
 #include "ops/graph.h"
 
 namespace kw::suites {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "core/task.h"
 #include "suites/onnx_file.h"
 
 namespace kw::suites {

@@ -21,7 +21,7 @@
 //           'texts', lists of them, or names of lengths. `_` stands for an output or input that is left out.
 // outputs   names; the last node's outputs if absent. NAME: TYPE[LENGTHS] where an operator cannot tell (Range).
 // opset     if absent, the first from 17 on that has all the operators.
-// note, degenerate, tolerance: see kernel/task.h.
+// note, degenerate, tolerance: see core/task.h.
 //
 // Every error names file, line and column.
 #pragma once
@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "core/task.h"
 
 namespace kw::suites {
 

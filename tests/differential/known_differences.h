@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/task.h"
+#include "core/task.h"
 
 namespace kw {
 

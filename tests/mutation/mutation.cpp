@@ -13,13 +13,13 @@
 #include <mutex>
 #include <thread>
 
+#include "compose/plain.h"
 #include "judge/judge.h"
-#include "judge/library.h"
 #include "mutate.h"
 #include "ops/graph.h"
 #include "ops/lengths.h"
-#include "plain/plain.h"
 #include "suites/catalog.h"
+#include "targets/cpu/library.h"
 
 namespace kw {
 namespace {
@@ -108,7 +108,7 @@ Result<bool> is_wrong_somewhere(judge::Judge& judge, const Task& task, const jud
 
 Result<Counts> try_task(judge::Judge& judge, const Task& task, std::size_t each, std::uint64_t seed) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const std::string source, plain::plain_kernel(graph));
+  KW_TRY(const std::string source, compose::plain_kernel(graph));
   Random random(seed);
   const std::vector<mutation::Mutant> mutants = mutation::some_mutants(source, each, random);
   Counts counts;

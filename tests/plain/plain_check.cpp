@@ -15,13 +15,13 @@
 #include <map>
 #include <optional>
 
-#include "authors/techniques.h"
 #include "base/files.h"
+#include "compose/plain.h"
+#include "compose/techniques.h"
 #include "ops/compare.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
 #include "ops/lengths.h"
-#include "plain/plain.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
 
@@ -77,20 +77,20 @@ class Compiler {
 };
 
 // The kernel to check; empty where the technique applies to no node.
-Result<std::string> source_of(const ops::Graph& graph, const authors::Technique* technique) {
-  if (technique == nullptr) return plain::plain_kernel(graph);
-  std::vector<const authors::Technique*> choice;
+Result<std::string> source_of(const ops::Graph& graph, const compose::Technique* technique) {
+  if (technique == nullptr) return compose::plain_kernel(graph);
+  std::vector<const compose::Technique*> choice;
   for (const ops::GraphNode& node : graph.nodes) {
-    KW_TRY(const bool fits, authors::applies(*technique, graph, node));
+    KW_TRY(const bool fits, compose::applies(*technique, graph, node));
     choice.push_back(fits ? technique : nullptr);
   }
   if (std::ranges::all_of(choice, [](const auto* one) { return one == nullptr; })) return std::string();
-  KW_TRY(authors::Draft draft, authors::draft_with(graph, choice));
+  KW_TRY(compose::Draft draft, compose::draft_with(graph, choice));
   return std::move(draft.source);
 }
 
 // Runs the kernel on drawn inputs; what is wrong, or nothing.
-std::string check_once(Compiler& compiler, const authors::Technique* technique, const Task& task,
+std::string check_once(Compiler& compiler, const compose::Technique* technique, const Task& task,
                        const Lengths* lengths, ops::Manner manner, std::uint64_t seed, std::string* not_checked) {
   auto graph = lengths != nullptr ? ops::resolve(task, *lengths) : ops::resolve(task);
   if (!graph.ok()) return graph.error().message;
@@ -180,7 +180,7 @@ void count(Tally& tally, const std::string& problem, const std::string& not_chec
   }
 }
 
-Tally check_op(Compiler& compiler, const authors::Technique* technique, const ops::Op& op, std::uint64_t seed,
+Tally check_op(Compiler& compiler, const compose::Technique* technique, const ops::Op& op, std::uint64_t seed,
                int cases) {
   Tally tally;
   Random random(seed);
@@ -200,7 +200,7 @@ Tally check_op(Compiler& compiler, const authors::Technique* technique, const op
   return tally;
 }
 
-Tally check_task(Compiler& compiler, const authors::Technique* technique, const Task& task, std::uint64_t seed) {
+Tally check_task(Compiler& compiler, const compose::Technique* technique, const Task& task, std::uint64_t seed) {
   Tally tally;
   std::vector<Lengths> shapes = ops::hidden_lengths(task, seed, 6);
   shapes.insert(shapes.begin(), task.lengths);
@@ -219,7 +219,7 @@ int main_of(std::vector<std::string> words) {
   int cases = 20;
   std::vector<std::string> names;
   std::string settings;
-  std::optional<authors::Technique> technique;
+  std::optional<compose::Technique> technique;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--seed" && i + 1 < words.size())
       seed = std::stoull(words[++i]);
@@ -229,14 +229,14 @@ int main_of(std::vector<std::string> words) {
       const std::string& set = words[++i];
       settings += fmt::format(" -DKW_SET_{}=~,{}", set.substr(0, set.find('=')), set.substr(set.find('=') + 1));
     } else if (words[i] == "--technique" && i + 1 < words.size()) {
-      auto read = authors::read_technique(*data_folder() / "kernels" / (words[++i] + ".h"));
+      auto read = compose::read_technique(*data_folder() / "kernels" / "cpu" / (words[++i] + ".h"));
       if (!read.ok()) return fmt::print(stderr, "{}\n", read.error().message), 2;
       technique = *read;
     } else
       names.push_back(words[i]);
   }
   if (names.empty() && technique) names = technique->serves;
-  const authors::Technique* way = technique ? &*technique : nullptr;
+  const compose::Technique* way = technique ? &*technique : nullptr;
   if (names.empty()) {
     for (const ops::Op& op : ops::all_ops()) names.push_back(op.name);
   }
@@ -253,7 +253,7 @@ int main_of(std::vector<std::string> words) {
     } else {
       const ops::Op* op = ops::find_op(name);
       if (op == nullptr) return fmt::print(stderr, "{}: no such operator\n", name), 2;
-      if (!plain::is_there(name)) {
+      if (!compose::is_there(name)) {
         ++missing;
         continue;
       }

@@ -54,7 +54,7 @@ class Moka : public Author {
 
     facts["plan"] = repair ? "Cause: " + plan.of("cause") + "\n" + plan.of("plan")
                            : "Method: " + plan.of("method") + "\n" + plan.of("plan");
-    const auto answer = talk.ask({{models::Role::user, talk.prompts().text("coder", facts)}}, round.problem);
+    const auto answer = talk.ask({{llm::Role::user, talk.prompts().text("coder", facts)}}, round.problem);
     if (!answer) return round;
     take_code(round, *answer, base.source);
     return round;
@@ -108,7 +108,7 @@ class Moka : public Author {
   // A plan that fits its schema and repeats no failure; one try to mend it.
   static Plan ask_for_plan(const std::string& prompt, const Facts& facts, const std::vector<Field>& schema,
                            const std::vector<std::string>& failures, Talk& talk, std::string& problem) {
-    std::vector<models::Message> messages = {{models::Role::user, talk.prompts().text(prompt, facts)}};
+    std::vector<llm::Message> messages = {{llm::Role::user, talk.prompts().text(prompt, facts)}};
     Plan plan;
     for (int tries = 0; tries < 2; ++tries) {
       const auto answer = talk.ask(messages, problem);
@@ -120,8 +120,8 @@ class Moka : public Author {
         }
       }
       if (plan.problem.empty()) return plan;
-      messages.push_back({models::Role::assistant, *answer});
-      messages.push_back({models::Role::user, talk.prompts().text("repair", {{"problem", plan.problem}})});
+      messages.push_back({llm::Role::assistant, *answer});
+      messages.push_back({llm::Role::user, talk.prompts().text("repair", {{"problem", plan.problem}})});
     }
     problem = "no plan: " + plan.problem;
     return plan;

@@ -13,18 +13,18 @@ class Refine : public Author {
     if (messages_.empty()) {
       Facts facts = work.facts;
       facts["kernel"] = work.plain;
-      messages_.push_back({models::Role::user, talk.prompts().text("oneshot", facts)});
+      messages_.push_back({llm::Role::user, talk.prompts().text("oneshot", facts)});
       recall(work, talk);
     }
-    if (!work.rounds.empty() && messages_.back().role == models::Role::assistant) {
+    if (!work.rounds.empty() && messages_.back().role == llm::Role::assistant) {
       Facts facts = work.facts;
       facts["verdict"] = verdict_text(work.rounds.back());
-      messages_.push_back({models::Role::user, talk.prompts().text("refine", facts)});
+      messages_.push_back({llm::Role::user, talk.prompts().text("refine", facts)});
     }
     while (messages_.size() > kMostMessages) messages_.erase(messages_.begin() + 1, messages_.begin() + 3);
     const auto answer = talk.ask(messages_, round.problem);
     if (!answer) return round;
-    messages_.push_back({models::Role::assistant, *answer});
+    messages_.push_back({llm::Role::assistant, *answer});
     take_code(round, *answer, work.rounds.empty() ? work.plain : work.rounds.back().source);
     return round;
   }
@@ -35,15 +35,15 @@ class Refine : public Author {
   void recall(const Work& work, Talk& talk) {
     for (const Round& round : work.rounds) {
       if (round.role != "coder" || round.source.empty()) continue;
-      messages_.push_back({models::Role::assistant, "```cpp\n" + round.source + "\n```\n"});
+      messages_.push_back({llm::Role::assistant, "```cpp\n" + round.source + "\n```\n"});
       if (&round == &work.rounds.back()) break;  // what is said of the last one comes with the next question
       Facts facts = work.facts;
       facts["verdict"] = verdict_text(round);
-      messages_.push_back({models::Role::user, talk.prompts().text("refine", facts)});
+      messages_.push_back({llm::Role::user, talk.prompts().text("refine", facts)});
     }
   }
 
-  std::vector<models::Message> messages_;
+  std::vector<llm::Message> messages_;
 };
 
 }  // namespace

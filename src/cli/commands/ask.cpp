@@ -8,7 +8,7 @@
 namespace kw::cli::commands {
 namespace {
 
-Json as_json(const models::Answer& answer, const std::string& model) {
+Json as_json(const llm::Answer& answer, const std::string& model) {
   Json json = {{"model", model},
                {"text", answer.text},
                {"whole", answer.whole},
@@ -26,10 +26,10 @@ Json as_json(const models::Answer& answer, const std::string& model) {
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
-  KW_TRY(models::Client client, client_of(arguments));
-  models::Request request;
-  if (arguments.has("--system")) request.messages.push_back({models::Role::system, arguments.text("--system")});
-  request.messages.push_back({models::Role::user, arguments.text("QUESTION")});
+  KW_TRY(llm::Client client, client_of(arguments));
+  llm::Request request;
+  if (arguments.has("--system")) request.messages.push_back({llm::Role::system, arguments.text("--system")});
+  request.messages.push_back({llm::Role::user, arguments.text("QUESTION")});
   if (arguments.has("--most-tokens")) {
     const std::string text = arguments.text("--most-tokens");
     char* end = nullptr;
@@ -39,8 +39,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     }
     request.most_tokens = static_cast<int>(most);
   }
-  const models::Answer answer = client.ask(request);
-  using Kind = models::Trouble::Kind;
+  const llm::Answer answer = client.ask(request);
+  using Kind = llm::Trouble::Kind;
   const bool declined =
       answer.trouble && (answer.trouble->kind == Kind::refused || answer.trouble->kind == Kind::cut_off);
   if (arguments.has("--json")) {

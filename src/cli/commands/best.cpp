@@ -9,14 +9,14 @@
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/store_folder.h"
+#include "runs/machine.h"
+#include "runs/ranking.h"
 #include "suites/catalog.h"
-#include "workbench/machine.h"
-#include "workbench/ranking.h"
 
 namespace kw::cli::commands {
 namespace {
+using runs::Ranking;
 using store::Contender;
-using workbench::Ranking;
 
 Json json_of(const Contender& one) {
   Json json = {{"run", fmt::format("r{}", one.run)},
@@ -41,20 +41,20 @@ void print(const std::string& name, const Ranking& ranking, const store::Store::
   const Contender& best = ranking.best;
   kw::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
   kw::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
-        best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
+            best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
   if (!best.rival.empty()) {
     kw::print(out, "  speed     {:.3f} times as fast as {}  [{:.3f}, {:.3f}]\n  {:<9} {}\n", best.median, best.rival,
-          best.low, best.high, best.rival, best.version);
+              best.low, best.high, best.rival, best.version);
   }
   if (best.settings != "{}") kw::print(out, "  settings  {}\n", best.settings);
   if (!best.author.empty()) kw::print(out, "  author    {}\n", best.author);
   kw::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16), name);
   kw::print(out, "  the best of {} timed against {}\n", ranking.compared,
-        best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
+            best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
   if (ranking.ties > 0) kw::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
   if (ranking.by_time_alone > 0) {
     kw::print(out, "  {} more met another rival or version: compared by time alone, not side by side\n",
-          ranking.by_time_alone);
+              ranking.by_time_alone);
   }
   if (ranking.other_terms > 0) kw::print(out, "  {} not compared: timed under other terms\n", ranking.other_terms);
   if (elsewhere.other_machines > 0) kw::print(out, "  {} not compared: other machines\n", elsewhere.other_machines);
@@ -69,12 +69,12 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (!store) return kNo;
   const auto task = suites::find_task(arguments.text("TASK"));
   const std::string name = task.ok() ? task->name : arguments.text("TASK");
-  KW_TRY(const std::string snapshot, workbench::snapshot_meant(*store, name, task.ok() ? &*task : nullptr));
+  KW_TRY(const std::string snapshot, runs::snapshot_meant(*store, name, task.ok() ? &*task : nullptr));
   if (snapshot.empty()) {
-    KW_TRY(const std::vector<std::string> names, workbench::recorded_tasks(*store));
+    KW_TRY(const std::vector<std::string> names, runs::recorded_tasks(*store));
     return fail("no kernel for '{}' was recorded in {}{}", name, store->folder().string(), nearest_hint(name, names));
   }
-  const std::string machine = workbench::machine_identity();
+  const std::string machine = runs::machine_identity();
   KW_TRY(auto contenders, store->contenders(snapshot, machine));
   KW_TRY(const auto elsewhere, store->elsewhere(name, snapshot, machine));
   if (contenders.empty()) {
@@ -83,13 +83,13 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
       out << "null\n";
     } else {
       kw::print(out,
-            "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
-            "another one, {} never timed)\n",
-            name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
+                "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
+                "another one, {} never timed)\n",
+                name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
     }
     return kNo;
   }
-  const Ranking ranking = workbench::ranking_of(std::move(contenders));
+  const Ranking ranking = runs::ranking_of(std::move(contenders));
   const Contender& best = ranking.best;
   if (arguments.has("--source")) {
     KW_TRY(const std::string source, store->source(best.source_hash));

@@ -10,11 +10,11 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
-#include "judge/workshop.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/kept_roofs.h"
 #include "targets/cpu/roofs.h"
 #include "targets/cpu/tools.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw::cli::commands {
 namespace {

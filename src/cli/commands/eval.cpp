@@ -22,8 +22,8 @@
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "runs/case_record.h"
 #include "suites/catalog.h"
-#include "workbench/case_record.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -88,9 +88,9 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
       KW_TRY(judge::Judge judge, judge::Judge::open());
       tier = judge.tier().name();
       auto judged = judge.judge(one);
-      const bool last = tries == workbench::kMostKills;
-      if (!judged.ok() && (last || workbench::lives(judge))) return judged.error();
-      if (judged.ok() && (last || !workbench::may_be_somebody_elses_doing(*judged))) verdict = *std::move(judged);
+      const bool last = tries == runs::kMostKills;
+      if (!judged.ok() && (last || runs::lives(judge))) return judged.error();
+      if (judged.ok() && (last || !runs::may_be_somebody_elses_doing(*judged))) verdict = *std::move(judged);
     }
     const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (is_recorded(arguments)) {
@@ -210,7 +210,7 @@ std::vector<store::NewItem> items_of(std::vector<Line>& lines, const std::string
   for (Line& line : lines) {
     store::NewItem item{.position = line.number, .label = line.id};
     if (line.wanted) {
-      item = workbench::planned(line.number, *line.wanted, line.id);
+      item = runs::planned(line.number, *line.wanted, line.id);
       item.candidate->author = line.author.empty() ? author : line.author;
       item.candidate->notes = line.notes;
       for (const std::string& parent : line.parents) {

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <ostream>
 
-#include "authors/techniques.h"
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "compose/plain.h"
+#include "compose/techniques.h"
 #include "ops/graph.h"
-#include "plain/plain.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -17,11 +17,11 @@ namespace {
 
 // The kernel that a technique makes; "first" is what a search would begin with.
 Result<std::string> fast_kernel(const ops::Graph& graph, const std::string& technique) {
-  KW_TRY(const auto techniques, authors::read_techniques());
-  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  KW_TRY(const auto techniques, compose::read_techniques());
+  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
   if (technique == "first") return std::move(drafts.front().source);
   std::vector<std::string> names;
-  for (authors::Draft& draft : drafts) {
+  for (compose::Draft& draft : drafts) {
     if (draft.technique == technique) return std::move(draft.source);
     names.push_back(draft.technique);
   }
@@ -36,7 +36,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--technique")) {
     KW_TRY(source, fast_kernel(graph, arguments.text("--technique")));
   } else {
-    KW_TRY(source, plain::plain_kernel(graph));
+    KW_TRY(source, compose::plain_kernel(graph));
   }
   if (!arguments.has("--out")) {
     out << source;

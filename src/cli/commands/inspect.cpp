@@ -14,10 +14,10 @@
 #include "inspect/performance.h"
 #include "inspect/tree.h"
 #include "judge/verdict_json.h"
-#include "judge/workshop.h"
 #include "ops/graph.h"
 #include "suites/catalog.h"
 #include "targets/cpu/kept_roofs.h"
+#include "targets/cpu/workshop.h"
 
 namespace kw::cli::commands {
 namespace {

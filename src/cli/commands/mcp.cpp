@@ -15,10 +15,10 @@
 #include "cli/interruption.h"
 #include "cli/recorded_run.h"
 #include "cli/store_folder.h"
-#include "service/desk.h"
-#include "service/http.h"
-#include "service/stdio.h"
-#include "service/tool.h"
+#include "mcp/desk.h"
+#include "mcp/http.h"
+#include "mcp/stdio.h"
+#include "mcp/tool.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -27,8 +27,8 @@ namespace {
 constexpr int kUsualPort = 8765;
 
 Result<int> list_tools(std::ostream& out) {
-  for (const service::tools::Maker make : service::tools::table) {
-    const service::Tool tool = make();
+  for (const mcp::tools::Maker make : mcp::tools::table) {
+    const mcp::Tool tool = make();
     print(out, "{:<18} {}\n", tool.name, tool.title);
   }
   return kYes;
@@ -80,17 +80,17 @@ int take_standard_output() {
 }
 
 // The warden and all that it holds end with this process, so that nobody has to wait for what is being judged.
-[[noreturn]] void end(service::Desk& desk) {
+[[noreturn]] void end(mcp::Desk& desk) {
   desk.stop();
   ::_exit(kYes);
 }
 
-Result<int> serve_http(const Arguments& arguments, service::Desk& desk) {
+Result<int> serve_http(const Arguments& arguments, mcp::Desk& desk) {
   std::string token = token_given();
   const bool is_new = token.empty();
-  if (is_new) token = service::new_token();
+  if (is_new) token = mcp::new_token();
   KW_TRY(const int port, port_of(arguments));
-  KW_TRY(service::HttpServer server, service::HttpServer::open(desk, {.port = port, .token = token}));
+  KW_TRY(mcp::HttpServer server, mcp::HttpServer::open(desk, {.port = port, .token = token}));
   fmt::print(stderr, "kw: serving {}\n", server.url());
   fmt::print(stderr, "kw: {}\n", is_new ? "the token is " + token : "the token is that of KW_MCP_TOKEN");
   const Interruption interruption([&] { desk.stop(); });
@@ -103,20 +103,20 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--config")) return print_config(arguments, out);
   if (arguments.has("PORT") && !arguments.has("--http")) return fail("a port is for --http: kw mcp --http 8765");
   KW_TRY(const Guests guests, Guests::chosen(arguments));
-  service::DeskRules rules{.store_folder = store_folder(arguments),
-                           .command = command_line(),
-                           .rivals = guests.names(),
-                           .guests = [&](const Task& task, int threads) { return guests.of(task, threads); }};
+  mcp::DeskRules rules{.store_folder = store_folder(arguments),
+                       .command = command_line(),
+                       .rivals = guests.names(),
+                       .guests = [&](const Task& task, int threads) { return guests.of(task, threads); }};
   for (const std::string& name : arguments.texts("--task")) {
     KW_TRY(Task task, suites::find_task(name));
     rules.tasks.push_back(std::move(task));
   }
-  KW_TRY(const std::unique_ptr<service::Desk> desk, service::Desk::open(std::move(rules)));
+  KW_TRY(const std::unique_ptr<mcp::Desk> desk, mcp::Desk::open(std::move(rules)));
   ::signal(SIGPIPE, SIG_IGN);
   if (arguments.has("--http")) return serve_http(arguments, *desk);
   const int client = take_standard_output();
   const Interruption interruption([&] { desk->stop(); });
-  service::serve_descriptors(*desk, STDIN_FILENO, client);
+  mcp::serve_descriptors(*desk, STDIN_FILENO, client);
   end(*desk);
 }
 

@@ -8,8 +8,8 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
+#include "runs/machine.h"
 #include "store/lessons.h"
-#include "workbench/machine.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -24,7 +24,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   }
   KW_TRY(const auto store, look_into_store(arguments, out));
   if (!store) return kNo;
-  KW_TRY(const auto lessons, store::lessons_of(*store, workbench::machine_identity(), family));
+  KW_TRY(const auto lessons, store::lessons_of(*store, runs::machine_identity(), family));
   if (arguments.has("--json")) {
     Json list = Json::array();
     for (const store::Lesson& one : lessons) {

@@ -4,11 +4,11 @@
 
 #include <ostream>
 
-#include "authors/techniques.h"
 #include "base/files.h"
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "compose/techniques.h"
 #include "ops/draw.h"
 #include "search/space.h"
 #include "suites/catalog.h"
@@ -44,10 +44,10 @@ Status write_model(const ops::Graph& graph, const std::string& file) {
 
 // What a search would choose from.
 Status show_kernels(const ops::Graph& graph, std::ostream& out) {
-  KW_TRY(const auto techniques, authors::read_techniques());
-  KW_TRY(std::vector<authors::Draft> drafts, authors::drafts_of(graph, techniques));
+  KW_TRY(const auto techniques, compose::read_techniques());
+  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
   out << "\nkernels    what `kw optimize` searches, and how many settings each has\n";
-  for (authors::Draft& draft : drafts) {
+  for (compose::Draft& draft : drafts) {
     std::vector<std::string> names;
     for (const Tunable& tunable : draft.tunables.list) {
       names.push_back(fmt::format("{}={{{}}}", tunable.name, fmt::join(tunable.values, ",")));
@@ -71,8 +71,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     if (!arguments.has("--json")) out << "wrote " << file << "\n";
     if (!arguments.has("--json")) return kYes;
   }
-  KW_TRY(const std::string text,
-         arguments.has("--json") ? workbench::task_as_json(task) : workbench::task_as_text(task));
+  KW_TRY(const std::string text, arguments.has("--json") ? runs::task_as_json(task) : runs::task_as_text(task));
   out << text;
   if (!arguments.has("--json")) KW_CHECK(show_kernels(graph, out));
   return kYes;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/attributes.h"
-#include "kernel/tensor.h"
+#include "core/attributes.h"
+#include "core/tensor.h"
 #include "targets/cpu/contract.h"
 
 namespace kw::targets {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/cost.h"
+#include "core/cost.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/roof_kernels.h"
 

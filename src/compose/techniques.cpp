@@ -1,0 +1,246 @@
+#include "compose/techniques.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/files.h"
+#include "compose/chains.h"
+#include "compose/plain.h"
+
+namespace kw::compose {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Compositions of several nodes multiply; more than this are not offered.
+constexpr std::size_t kMostDrafts = 24;
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// Whether the name stands in the text, not only as the beginning of another.
+bool has_name(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const char next = at + name.size() < text.size() ? text[at + name.size()] : ' ';
+    if (next != '_' && !std::isalnum(static_cast<unsigned char>(next))) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream stream(list);
+  for (std::string item; std::getline(stream, item, ',');) {
+    if (item = trimmed(item); !item.empty()) items.push_back(item);
+  }
+  return items;
+}
+
+// The node's types that a technique's `types` are about: the floats, or all where there is none.
+std::set<DType> types_of(const ops::Graph& graph, const ops::GraphNode& node) {
+  std::set<DType> all, floats;
+  for (const std::vector<int>* slots : {&node.inputs, &node.outputs}) {
+    for (int slot : *slots) {
+      if (slot < 0) continue;
+      const DType dtype = graph.types[static_cast<std::size_t>(slot)].dtype;
+      all.insert(dtype);
+      if (is_float(dtype)) floats.insert(dtype);
+    }
+  }
+  return floats.empty() ? all : floats;
+}
+
+std::map<std::string, std::int64_t> facts_of(const ops::Graph& graph, const ops::GraphNode& node) {
+  std::map<std::string, std::int64_t> facts;
+  for (const auto& [name, value] : node.call.attributes) {
+    if (const auto* one = std::get_if<std::int64_t>(&value)) facts[name] = *one;
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+      for (std::size_t i = 0; i < list->size(); ++i) facts[name + std::to_string(i)] = (*list)[i];
+    }
+  }
+  facts["inputs"] = static_cast<std::int64_t>(node.inputs.size());
+  const std::size_t spoken_of = std::max<std::size_t>(node.inputs.size(), 4);
+  for (std::size_t i = 0; i < spoken_of; ++i) {
+    const int slot = i < node.inputs.size() ? node.inputs[i] : -1;
+    const std::string place = std::to_string(i);
+    if (slot < 0) {
+      facts["rank" + place] = facts["constant" + place] = facts["size" + place] = -1;
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(slot);
+    facts["rank" + place] = graph.types[at].shape.rank();
+    facts["size" + place] = graph.types[at].shape.count();
+    facts["constant" + place] = at < graph.inputs.size() && graph.inputs[at].role != Role::input;
+  }
+  return facts;
+}
+
+}  // namespace
+
+Result<Technique> read_technique(const fs::path& file) {
+  KW_TRY(const std::string text, read_file(file));
+  Technique technique;
+  technique.name = file.stem().string();
+  technique.file = file;
+  std::istringstream lines(text);
+  int number = 0;
+  bool idea_ended = false;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!line.starts_with("//")) break;
+    const std::string said = trimmed(line.substr(2));
+    const std::size_t colon = said.find(": ");
+    const std::string word = colon == std::string::npos ? std::string() : said.substr(0, colon);
+    const std::string rest = colon == std::string::npos ? std::string() : trimmed(said.substr(colon + 2));
+    if (word == "serves") {
+      technique.serves = items_of(rest);
+    } else if (word == "types") {
+      for (const std::string& item : items_of(rest)) {
+        const std::optional<DType> dtype = dtype_named(item);
+        if (!dtype) return fail("{}:{}: {}: no element type", file.string(), number, item);
+        technique.types.push_back(*dtype);
+      }
+    } else if (word == "when") {
+      technique.when = rest;
+    } else if (word == "parts") {
+      if (rest != "any") return fail("{}:{}: parts: {}: only \"any\" is known", file.string(), number, rest);
+      technique.any_part = true;
+    } else if (word == "order") {
+      technique.order = std::atoi(rest.c_str());
+    } else if (!idea_ended) {
+      if (said.empty()) {
+        idea_ended = true;
+      } else {
+        technique.idea += (technique.idea.empty() ? "" : " ") + said;
+      }
+    }
+  }
+  if (technique.serves.empty()) {
+    return fail("{}: no technique: its opening comment has no line \"serves: OPERATOR, …\"", file.string());
+  }
+  for (const std::string& op : technique.serves) {
+    if (has_name(text, "prepare_" + op)) technique.prepares.push_back(op);
+  }
+  return technique;
+}
+
+Result<std::vector<Technique>> read_techniques() {
+  KW_TRY(const fs::path data, data_folder());
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(data / "kernels" / "cpu", error)) {
+    if (entry.path().extension() == ".h") files.push_back(entry.path());
+  }
+  if (error) return fail("{}: {}", (data / "kernels" / "cpu").string(), error.message());
+  std::ranges::sort(files);
+  std::vector<Technique> techniques;
+  for (const fs::path& file : files) {
+    KW_TRY(Technique technique, read_technique(file));
+    techniques.push_back(std::move(technique));
+  }
+  std::ranges::stable_sort(techniques, {}, &Technique::order);
+  return techniques;
+}
+
+Result<bool> applies(const Technique& technique, const ops::Graph& graph, const ops::GraphNode& node) {
+  if (std::ranges::find(technique.serves, node.call.op->name) == technique.serves.end()) return false;
+  if (!technique.types.empty()) {
+    for (DType dtype : types_of(graph, node)) {
+      if (std::ranges::find(technique.types, dtype) == technique.types.end()) return false;
+    }
+  }
+  if (technique.when.empty()) return true;
+  const auto value = evaluate_expression(technique.when, facts_of(graph, node));
+  if (!value.ok()) return fail("{}: when: {}", technique.file.string(), value.error().message);
+  return *value != 0;
+}
+
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice) {
+  Draft draft;
+  std::vector<compose::Piece> pieces;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    const std::string& op = graph.nodes[i].call.op->name;
+    if (choice[i] == nullptr) {
+      if (!compose::is_there(op)) return fail("{}: there is no kernel of {}", graph.task->name, op);
+      KW_TRY(fs::path file, compose::file_of(op));
+      pieces.push_back({.file = std::move(file)});
+      continue;
+    }
+    const bool prepares = std::ranges::find(choice[i]->prepares, op) != choice[i]->prepares.end();
+    pieces.push_back(
+        {.file = choice[i]->file, .space = choice[i]->name, .prepares = prepares, .any_part = choice[i]->any_part});
+    if (("+" + draft.technique + "+").find("+" + choice[i]->name + "+") == std::string::npos) {
+      draft.technique += (draft.technique.empty() ? "" : "+") + choice[i]->name;
+    }
+  }
+  if (draft.technique.empty()) draft.technique = kPlain;
+  KW_TRY(draft.source, compose::compose(graph, pieces, fmt::format("// {}: {}\n", graph.task->name, draft.technique)));
+  KW_TRY(draft.tunables, read_tunables(draft.source));
+  return draft;
+}
+
+namespace {
+
+// Without the plain kernel; none where no technique serves any node.
+Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+  // What each node can be computed with; null is plain.
+  std::vector<std::vector<const Technique*>> offers;
+  for (const ops::GraphNode& node : graph.nodes) {
+    std::vector<const Technique*> offer;
+    for (const Technique& technique : techniques) {
+      KW_TRY(const bool fits, applies(technique, graph, node));
+      if (fits) offer.push_back(&technique);
+    }
+    if (offer.empty()) offer.push_back(nullptr);
+    offers.push_back(std::move(offer));
+  }
+
+  // Each node's first, then every other offer of one node at a time: what differs in several nodes at once is left to
+  // a search that goes from one to the next.
+  std::vector<std::vector<const Technique*>> chosen;
+  std::vector<const Technique*> first;
+  for (const auto& offer : offers) first.push_back(offer.front());
+  chosen.push_back(first);
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    for (std::size_t k = 1; k < offers[i].size() && chosen.size() < kMostDrafts; ++k) {
+      auto other = first;
+      // Nodes of one operator that had the same offer go together.
+      for (std::size_t j = i; j < offers.size(); ++j) {
+        if (offers[j] == offers[i]) other[j] = offers[i][k];
+      }
+      if (std::ranges::find(chosen, other) == chosen.end()) chosen.push_back(other);
+    }
+  }
+  std::erase(chosen, std::vector<const Technique*>(graph.nodes.size(), nullptr));
+
+  std::vector<Draft> drafts;
+  for (const auto& choice : chosen) {
+    KW_TRY(Draft draft, draft_with(graph, choice));
+    drafts.push_back(std::move(draft));
+  }
+  return drafts;
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+  std::vector<Draft> drafts;
+  KW_TRY(ops::Graph shorter, ops::resolve(*graph.task));
+  if (join_chains(shorter) > 0) {
+    KW_TRY(drafts, fast_drafts_of(shorter, techniques));
+  }
+  if (drafts.empty()) {
+    KW_TRY(drafts, fast_drafts_of(graph, techniques));
+  }
+  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr)));
+  drafts.push_back(std::move(plain));
+  return drafts;
+}
+
+}  // namespace kw::compose

@@ -1,0 +1,64 @@
+// Kernels with no language model: the techniques of kernels/cpu/, and the sources that they make for a task.
+//
+// A technique is one file, kernels/cpu/NAME.h: functions in the form of compose/compose.h for the operators that it
+// serves, with tunables in them. Its opening comment says what the idea is and, in lines of their own, where it
+// applies:
+//
+//   // serves: MatMul, Gemm
+//   // types: float32                     of all the node's float tensors; any of a list; left out: all types
+//   // when: group == 1 && rank0 == 4     integer arithmetic on the node's facts, below; left out: always
+//   // order: 10                          which is tried first: the lowest; 50 where it is left out, plain code is last
+//   // parts: any                         element by element: of a part of its inputs it computes that part of its
+//                                         outputs, so that neighbours can work block by block
+//
+// Facts: the node's integer attributes by their names (`group`), lists of them by name and place (`kernel_shape0`),
+// `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, and `size0`: how many elements it has.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/dtype.h"
+#include "core/tunables.h"
+#include "ops/graph.h"
+
+namespace kw::compose {
+
+struct Technique {
+  std::string name;  // of the file
+  std::filesystem::path file;
+  std::string idea;  // the opening comment's first sentence
+  std::vector<std::string> serves;
+  std::vector<DType> types;
+  std::string when;
+  int order = 50;
+  bool any_part = false;
+  std::vector<std::string> prepares;  // operators with a prepare_OP
+};
+
+// Reads kernels/cpu/; a file that is not a technique is an error that names it.
+Result<std::vector<Technique>> read_techniques();
+Result<Technique> read_technique(const std::filesystem::path& file);
+
+// Whether it can compute this node.
+Result<bool> applies(const Technique& technique, const ops::Graph& graph, const ops::GraphNode& node);
+
+inline constexpr char kPlain[] = "plain";  // the technique of a kernel that uses none
+
+// A kernel of a task that an author proposes to begin with, its tunables open.
+struct Draft {
+  std::string technique;  // "gemm_packed"; of several nodes "conv_depthwise+gemm_packed"; or kPlain
+  std::string source;
+  Tunables tunables;
+};
+
+// The kernel in which each node is computed with its technique; null: plainly.
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice);
+
+// All that the techniques offer for the task, the most promising first and the plain kernel last. A node that no
+// technique serves gets its plain function.
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques);
+
+}  // namespace kw::compose

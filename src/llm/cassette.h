@@ -1,0 +1,59 @@
+// Exchanges with a model, kept as files that a person can read, and answered from again without any model.
+//
+// One JSON file an exchange, texts as lists of lines. A request is known again by the model's name, its messages, its
+// temperature and its limit of tokens; what a clock said (`measured`) does not count. A request that was recorded
+// several times has its answers given back in the order of the files, each once.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "llm/model.h"
+
+namespace kw::llm {
+
+// The request as it is sent: without the marks of measured facts.
+Request as_sent(Request request);
+
+class Recorder {
+ public:
+  static Result<std::unique_ptr<Recorder>> open(const std::filesystem::path& folder);
+
+  // `answer` and `request` hold no secrets any more.
+  Status keep(const std::string& model, const Request& request, const Answer& answer);
+
+ private:
+  std::filesystem::path folder_;
+  std::mutex lock_;
+  int next_ = 1;
+};
+
+class Player {
+ public:
+  static Result<std::unique_ptr<Player>> open(const std::filesystem::path& folder);
+
+  // The recorded answer, or the Trouble `unknown`, which shows the nearest recorded request and where it differs.
+  Answer play(const std::string& model, const Request& request);
+
+ private:
+  struct Exchange {
+    std::string file;
+    std::string key;
+    std::string model;
+    std::vector<std::string> lines;  // of the request
+    Answer answer;
+    bool played = false;
+  };
+  std::string difference_to_nearest(const std::string& model, const Request& request) const;
+
+  std::filesystem::path folder_;
+  std::mutex lock_;
+  std::vector<Exchange> exchanges_;
+};
+
+}  // namespace kw::llm

@@ -1,0 +1,87 @@
+// Talking to a language model: a request goes out, an answer or a trouble comes back.
+//
+// An endpoint is not ours: it may be down, slow, wrong or in the mood to refuse. None of that is an exception or an
+// Error; it is a Trouble, with a kind that tells the caller whether another try, another round or nothing at all can
+// help. This file is data only. Who speaks which protocol is in providers.h; retries, budgets and cassettes are in
+// client.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kw::llm {
+
+enum class Role { system, user, assistant };
+std::string_view name_of(Role role);
+
+struct Message {
+  Role role = Role::user;
+  std::string text;
+};
+
+// A fact that a clock said: it is sent like any text, but a cassette does not tell requests apart by it.
+std::string measured(const std::string& fact);
+
+struct Request {
+  std::vector<Message> messages;  // a system message may stand first
+  int most_tokens = 8192;         // of the answer
+  std::optional<double> temperature;
+};
+
+// What the endpoint says that an exchange used. Where it says nothing, a guess from the texts' lengths.
+struct Usage {
+  std::int64_t input_tokens = 0;  // cached ones included
+  std::int64_t cached_tokens = 0;
+  std::int64_t output_tokens = 0;
+  bool guessed = false;
+
+  std::int64_t total() const { return input_tokens + output_tokens; }
+  Usage& operator+=(const Usage& other);
+};
+
+// About four characters a token, as English and code have in most models.
+std::int64_t guessed_tokens(std::string_view text);
+
+struct Trouble {
+  enum class Kind {
+    key,          // none, or one that the endpoint does not take
+    request,      // the endpoint finds the request wrong: no such model, too long
+    unreachable,  // nobody there
+    slow,         // a time-out: connecting, waiting for the first byte, or for the whole
+    busy,         // told to come back later (408, 409, 429, 5xx, 529), as often as we were willing to
+    garbled,      // what came is not the protocol: HTML, half a JSON, a stream without its end
+    too_large,    // more bytes than any answer needs
+    refused,      // the model declines
+    cut_off,      // the model ran into the limit of tokens before it said anything
+    budget,       // tokens, money or time are spent
+    cancelled,
+    unknown,  // a replayed cassette has no such request
+    program,  // the `command` provider's program failed
+  };
+  Kind kind = Kind::unreachable;
+  std::string message;                  // for a person; holds no keys
+  std::optional<double> retry_after_s;  // as the endpoint asked
+  bool try_again = false;               // the same request may succeed
+
+  // No later request can fare better: whoever asks should stop with what there is.
+  bool ends_the_run() const;
+};
+std::string_view name_of(Trouble::Kind kind);
+
+struct Answer {
+  std::string text;
+  Usage usage;
+  bool whole = true;  // false: cut at most_tokens
+  std::optional<Trouble> trouble;
+  int tries = 1;
+  double spent_s = 0;  // over all tries, waiting included
+  double cost_usd = 0;
+
+  bool ok() const { return !trouble; }
+};
+
+Answer troubled(Trouble::Kind kind, std::string message);
+
+}  // namespace kw::llm

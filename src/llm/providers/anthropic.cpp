@@ -1,0 +1,95 @@
+// Anthropic's messages.
+
+#include "base/json.h"
+#include "llm/providers.h"
+#include "llm/wire.h"
+
+namespace kw::llm::providers {
+namespace {
+
+// What was read from a cache and what was written to one is counted apart from the other input.
+void take_usage(const Json& object, Heard& heard) {
+  const auto usage = object.find("usage");
+  if (usage == nullptr || !usage->is_object()) return;
+  if (usage->contains("input_tokens")) {
+    heard.usage.cached_tokens = count_in(*usage, "cache_read_input_tokens");
+    heard.usage.input_tokens =
+        count_in(*usage, "input_tokens") + heard.usage.cached_tokens + count_in(*usage, "cache_creation_input_tokens");
+  }
+  if (usage->contains("output_tokens")) heard.usage.output_tokens = count_in(*usage, "output_tokens");
+}
+
+void take_reason(const Json& object, Heard& heard) {
+  const auto reason = object.find("stop_reason");
+  if (reason == nullptr || !reason->is_string()) return;
+  heard.finished = true;
+  heard.cut = *reason == "max_tokens" || *reason == "model_context_window_exceeded";
+  if (*reason == "refusal") heard.refusal = heard.text.empty() ? "no reason given" : heard.text;
+}
+
+void whole(const Json& answer, Heard& heard) {
+  if (answer.value("type", "") == "error") {
+    heard.trouble = trouble_in_stream(answer.at("error"), "overloaded_error api_error rate_limit_error timeout_error");
+    return;
+  }
+  for (const Json& block : answer.at("content")) {
+    if (block.value("type", "") == "text") heard.text += block.at("text").get<std::string>();
+  }
+  take_reason(answer, heard);
+  take_usage(answer, heard);
+}
+
+void event(const Event& event, Heard& heard) {
+  const Json json = Json::parse(event.data);
+  const std::string type = json.value("type", event.name);
+  if (type == "message_start") {
+    take_usage(json.at("message"), heard);
+  } else if (type == "content_block_start") {
+    const Json& block = json.at("content_block");
+    if (block.value("type", "") == "text") heard.text += block.value("text", "");
+  } else if (type == "content_block_delta") {
+    const Json& delta = json.at("delta");
+    if (delta.value("type", "") == "text_delta") heard.text += delta.at("text").get<std::string>();
+  } else if (type == "message_delta") {
+    take_reason(json.at("delta"), heard);
+    take_usage(json, heard);
+  } else if (type == "message_stop") {
+    heard.closed = true;
+  } else if (type == "error") {
+    heard.trouble = trouble_in_stream(json.at("error"), "overloaded_error api_error rate_limit_error timeout_error");
+  }
+}
+
+Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+  Json body = {{"model", endpoint.model},
+               {"max_tokens", request.most_tokens},
+               {"messages", Json::array()},
+               {"stream", endpoint.stream}};
+  std::string system;
+  for (const Message& message : request.messages) {
+    if (message.role == Role::system) {
+      system += (system.empty() ? "" : "\n\n") + message.text;
+    } else {
+      body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
+    }
+  }
+  if (!system.empty()) body["system"] = system;
+  if (request.temperature) body["temperature"] = *request.temperature;
+  Post what{.url = endpoint.url + "/v1/messages", .headers = {"anthropic-version: 2023-06-01"}, .body = body.dump()};
+  if (!endpoint.key.empty()) what.headers.push_back("x-api-key: " + endpoint.key);
+  return exchange(what, {whole, event}, endpoint, request, stop);
+}
+
+}  // namespace
+
+Provider anthropic() {
+  return {.name = "anthropic",
+          .about = "Anthropic's messages",
+          .key_variables = {"ANTHROPIC_API_KEY"},
+          .url_variables = {"ANTHROPIC_BASE_URL"},
+          .usual_url = "https://api.anthropic.com",
+          .needs_key = true,
+          .ask = ask};
+}
+
+}  // namespace kw::llm::providers

@@ -1,0 +1,40 @@
+// What the HTTP protocols of models have in common: a JSON request goes out, and one JSON object or a stream of events
+// comes back, whichever the server chose. A provider says what a whole answer and what an event mean.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "base/json.h"
+#include "llm/events.h"
+#include "llm/http.h"
+
+namespace kw::llm {
+
+// What has been heard of an answer so far.
+struct Heard {
+  std::string text;
+  std::string refusal;             // the model's words, or the reason why it declined
+  bool cut = false;                // at the limit of tokens
+  bool finished = false;           // the model said that it is done
+  bool closed = false;             // the stream said its last word
+  Usage usage;                     // zero where nothing was said
+  std::optional<Trouble> trouble;  // an error inside of the answer
+};
+
+// Both may throw a JsonError where something is of the wrong type.
+struct Protocol {
+  void (*whole)(const Json& answer, Heard& heard);
+  void (*event)(const Event& event, Heard& heard);
+};
+
+Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
+                const std::stop_token& stop);
+
+// A number that may be missing or null.
+std::int64_t count_in(const Json& object, const char* name);
+
+// What an error inside of a stream means.
+Trouble trouble_in_stream(const Json& error, const std::string& busy_types);
+
+}  // namespace kw::llm

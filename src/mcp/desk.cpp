@@ -1,0 +1,528 @@
+#include "mcp/desk.h"
+
+#include <linux/close_range.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/nearest.h"
+#include "judge/floor.h"
+#include "judge/kept_verdicts.h"
+#include "judge/verdict_json.h"
+#include "runs/case_record.h"
+#include "runs/machine.h"
+#include "search/engine.h"
+#include "store/run_lock.h"
+#include "store/sha256.h"
+#include "suites/catalog.h"
+#include "targets/cpu/tools.h"
+
+namespace kw::mcp {
+namespace {
+
+// So many that are over are remembered; older ones are read from the record.
+constexpr std::size_t kMostRemembered = 256;
+// A new judge is tried this often for one kernel.
+constexpr int kMostJudges = 2;
+// So many runs are held open, besides those with work in them.
+constexpr std::size_t kMostIdleRuns = 32;
+// Of searches over tunables.
+constexpr char kStrategy[] = "auto";
+
+struct Job {
+  Progress progress;
+  judge::Case one;
+  std::optional<Tuning> tuning;
+  std::int64_t item = 0;
+  std::int64_t run = 0;
+};
+
+// A run that this desk works on.
+struct OpenRun {
+  std::int64_t id = 0;
+  std::string client;
+  std::int64_t items = 0;
+  std::int64_t open = 0;  // of them without a verdict
+  store::RunLock lock;
+};
+
+// "r3.5" is run 3, position 5.
+struct JobName {
+  std::int64_t run = 0;
+  std::int64_t position = 0;
+};
+
+Result<JobName> parse_id(const std::string& id) {
+  JobName name;
+  int end = 0;
+  long long run = 0, position = 0;
+  if (id.size() > 32 || std::sscanf(id.c_str(), "r%lld.%lld%n", &run, &position, &end) != 2 ||
+      static_cast<std::size_t>(end) != id.size() || run <= 0 || position <= 0) {
+    return fail("'{}' is no id: submit_kernel gives one, such as r3.5", id.substr(0, 40));
+  }
+  return JobName{run, position};
+}
+
+}  // namespace
+
+std::string_view name_of(JobState state) {
+  switch (state) {
+    case JobState::waiting:
+      return "waiting";
+    case JobState::examining:
+      return "examining";
+    case JobState::timing:
+      return "timing";
+    case JobState::tuning:
+      return "tuning";
+    case JobState::judged:
+      return "judged";
+    case JobState::failed:
+      return "failed";
+    case JobState::stopped:
+      return "stopped";
+  }
+  return "";
+}
+
+struct Desk::Inside {
+  const DeskRules& rules;
+
+  mutable std::mutex lock;  // of the queue and the jobs
+  mutable std::condition_variable_any changed;
+  std::deque<std::shared_ptr<Job>> waiting;
+  std::map<std::string, std::shared_ptr<Job>> jobs;
+  std::deque<std::string> over;  // the oldest first
+  bool hurried = false;
+  bool stopped = false;
+
+  mutable std::mutex record_lock;  // of what follows; never taken while `lock` is held
+  std::optional<store::Store> store;
+  std::map<std::string, OpenRun> runs;  // by client and rules
+  std::int64_t comparisons = 0;
+  std::int64_t machine = 0;
+  std::optional<runs::RivalVersions> versions;
+  bool recording_ended = false;
+
+  std::mutex judge_lock;
+  std::shared_ptr<judge::Judge> judge;
+
+  judge::Floor floor;
+  std::vector<std::jthread> workers;
+
+  // --- the record ----------------------------------------------------------------------------------------------------
+  Status open_store() {
+    if (store) return {};
+    KW_TRY(store::Store opened, store::Store::open(rules.store_folder));
+    store.emplace(std::move(opened));
+    return {};
+  }
+
+  Result<OpenRun*> begin_run(const std::string& client, const judge::Case& one) {
+    store::NewRun run{.command = rules.command,
+                      .suite = runs::as_utf8(one.task->suite),
+                      .author = client,
+                      .rules = runs::rules_as_json(one, true, rules.rivals)};
+    std::string key = client + "\n" + run.suite + "\n" + run.rules;
+    // What was compared with whom is the run's to say: each comparison is one.
+    for (const judge::Source& rival : one.against) run.against.push_back({runs::as_utf8(rival.name), rival.text});
+    if (!one.against.empty()) key += "\n" + std::to_string(comparisons++);
+    if (const auto found = runs.find(key); found != runs.end()) return &found->second;
+    if (runs.size() >= kMostIdleRuns) {
+      std::erase_if(runs, [&](const auto& named) { return named.second.open == 0 && end_run(named.second).ok(); });
+    }
+    KW_TRY(const std::int64_t id, store->begin_run(run, {}));
+    KW_TRY(store::RunLock run_lock, store::RunLock::take(store->folder(), id));
+    return &runs.emplace(key, OpenRun{id, client, 0, 0, std::move(run_lock)}).first->second;
+  }
+
+  Status end_run(const OpenRun& run) {
+    KW_TRY(const store::RunSummary summary, store->run(run.id));
+    const std::string state = summary.done == summary.planned ? "done" : "stopped";
+    return store->set_state(run.id, state, state);
+  }
+
+  Status plan(const std::string& client, const std::string& notes, Job& job) {
+    const std::lock_guard guard(record_lock);
+    if (recording_ended) return fail("the service is ending");
+    KW_CHECK(open_store());
+    KW_TRY(OpenRun* const run, begin_run(client, job.one));
+    store::NewItem item = runs::planned(run->items + 1, job.one, "null");
+    item.candidate->author = client;
+    item.candidate->notes = runs::as_utf8(notes);
+    if (!job.one.against.empty()) item.purpose = "compare";
+    KW_TRY(job.item, store->add_item(run->id, item));
+    ++run->items;
+    ++run->open;
+    job.run = run->id;
+    job.progress.id = fmt::format("r{}.{}", run->id, item.position);
+    return {};
+  }
+
+  Status record(const Job& job, const Verdict& verdict, double spent_s, const std::string& tier) {
+    const std::lock_guard guard(record_lock);
+    if (recording_ended) return fail("the service is ending");
+    if (machine == 0) {
+      const store::Machine this_one = runs::this_machine(tier);
+      KW_TRY(machine, store->add_machine(this_one));
+      versions.emplace(this_one);
+    }
+    return record_item(job.item, job.one, verdict, spent_s);
+  }
+
+  Status record_item(std::int64_t item, const judge::Case& one, const Verdict& verdict, double spent_s) {
+    return store->record(item, verdict, judge::verdict_as_json(verdict),
+                         {.machine = machine,
+                          .spent_s = spent_s,
+                          .terms = runs::terms_of(one),
+                          .key = store::sha256(judge::key_of(one)),
+                          .versions = versions->of(one)});
+  }
+
+  // A kernel that a search chose and had judged; its id.
+  Result<std::string> record_choice(const Job& job, const judge::Case& asked, const Verdict& verdict, double spent_s) {
+    const std::lock_guard guard(record_lock);
+    if (recording_ended) return fail("the service is ending");
+    const auto run = std::ranges::find_if(runs, [&](const auto& named) { return named.second.id == job.run; });
+    assert(run != runs.end());
+    store::NewItem item = runs::planned(run->second.items + 1, asked, "null");
+    item.candidate->author = run->second.client;
+    item.purpose = "confirm";
+    KW_TRY(const std::int64_t id, store->add_item(job.run, item));
+    ++run->second.items;
+    KW_CHECK(record_item(id, asked, verdict, spent_s));
+    return fmt::format("r{}.{}", job.run, item.position);
+  }
+
+  void close_item(const Job& job) {
+    const std::lock_guard guard(record_lock);
+    for (auto& [key, run] : runs) run.open -= run.id == job.run ? 1 : 0;
+  }
+
+  void note_problem(const Job& job, const std::string& message) {
+    const std::lock_guard guard(record_lock);
+    if (recording_ended) return;
+    [[maybe_unused]] const Status noted =
+        store->note(job.run, "problem", fmt::format("{}: {}", job.progress.id, message));
+  }
+
+  // --- judging -------------------------------------------------------------------------------------------------------
+  Result<std::shared_ptr<judge::Judge>> the_judge() {
+    const std::lock_guard guard(judge_lock);
+    if (!judge) {
+      // A client's connection is not the warden's to hold open.
+      [[maybe_unused]] const int closed = ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+      KW_TRY(judge::Judge opened, judge::Judge::open());
+      judge = std::make_shared<judge::Judge>(std::move(opened));
+    }
+    return judge;
+  }
+
+  // Whoever finds it dead has the next one opened.
+  void bury(const std::shared_ptr<judge::Judge>& dead) {
+    const std::lock_guard guard(judge_lock);
+    if (judge == dead) judge = nullptr;
+  }
+
+  void set_state(Job& job, JobState state) {
+    const std::lock_guard guard(lock);
+    job.progress.state = state;
+    changed.notify_all();
+  }
+
+  Result<Verdict> judge_once(judge::Judge& the_judge, Job& job) {
+    set_state(job, JobState::examining);
+    floor.enter();
+    auto inspected = the_judge.inspect(job.one);
+    floor.leave();
+    if (!inspected.ok()) return inspected.error();
+    if (!inspected->verdict.accepted() || !job.one.timed) return inspected->verdict;
+    const judge::Alone alone(&floor);
+    set_state(job, JobState::timing);
+    if (rules.guests) {
+      KW_TRY(job.one.guests, rules.guests(*job.one.task, job.one.threads));
+    }
+    return the_judge.time(job.one, *std::move(inspected));
+  }
+
+  // The best values of a kernel's tunables that the budget finds. The search builds on all cores and times on one, so
+  // that it has the floor.
+  Result<Tuned> tune(Job& job) {
+    KW_TRY(const std::shared_ptr<judge::Judge> judge_now, the_judge());
+    KW_TRY(Tunables tunables, read_tunables(job.one.source.text));
+    KW_TRY(const search::Space space,
+           search::Space::of({{"submitted", job.one.source.name, job.one.source.text, std::move(tunables)}},
+                             targets::kernel_compilers()));
+    KW_TRY(const search::StrategyKind kind, search::find_strategy(kStrategy));
+    const std::unique_ptr<search::Strategy> strategy = kind.make({.space = &space});
+    const judge::Alone alone(&floor);
+    set_state(job, JobState::tuning);
+    search::Plan plan{.task = job.one.task, .space = &space, .strategy = strategy.get()};
+    plan.budget = {.seconds = job.tuning->seconds, .candidates = job.tuning->candidates};
+    plan.tried = [&](const search::Trial&) -> Status {
+      const std::lock_guard guard(lock);
+      if (stopped) return fail("the service is ending");
+      return {};
+    };
+    KW_TRY(const search::Found found, search::search(*judge_now, plan));
+    Tuned tuned{.tried = found.tried};
+    KW_TRY(const search::Winner winner, search::decide(*judge_now, *job.one.task, space, found, job.one,
+                                                       [&](const search::Point&, const judge::Case& asked,
+                                                           const Verdict& verdict, double spent_s) -> Status {
+                                                         KW_TRY(tuned.id, record_choice(job, asked, verdict, spent_s));
+                                                         return {};
+                                                       }));
+    tuned.settings = space.settings(winner.point);
+    tuned.verdict = winner.verdict;
+    return tuned;
+  }
+
+  Result<Verdict> judge_job(Job& job, std::string& tier) {
+    int kills = 0;
+    for (int judges = 0;;) {
+      KW_TRY(const std::shared_ptr<judge::Judge> one, the_judge());
+      tier = one->tier().name();
+      const Result<Verdict> verdict = judge_once(*one, job);
+      if (verdict.ok() && !runs::may_be_somebody_elses_doing(*verdict)) return verdict;
+      if (!runs::lives(*one)) {
+        bury(one);
+        if (++judges < kMostJudges) continue;
+      }
+      if (!verdict.ok() || ++kills >= runs::kMostKills) return verdict;
+    }
+  }
+
+  void work(Job& job) {
+    const auto begin = Clock::now();
+    std::string tier;
+    Result<Verdict> verdict = judge_job(job, tier);
+    const double spent_s = std::chrono::duration<double>(Clock::now() - begin).count();
+    std::string problem;
+    if (!verdict.ok()) {
+      problem = verdict.error().message;
+      note_problem(job, problem);
+    } else if (const Status recorded = record(job, *verdict, spent_s, tier); !recorded.ok()) {
+      problem = recorded.error().message;
+    }
+    const bool is_judged = problem.empty();
+    if (is_judged && job.tuning && verdict->accepted()) {
+      auto tuned = tune(job);
+      const std::lock_guard guard(lock);
+      if (tuned.ok()) job.progress.tuned = *std::move(tuned);
+      if (!tuned.ok()) problem = tuned.error().message;
+    }
+    close_item(job);
+    const std::lock_guard guard(lock);
+    job.progress.state = is_judged ? JobState::judged : stopped ? JobState::stopped : JobState::failed;
+    job.progress.problem = problem;
+    if (is_judged) job.progress.verdict = *std::move(verdict);
+    forget_old(job.progress.id);
+    changed.notify_all();
+  }
+
+  void forget_old(const std::string& id) {
+    over.push_back(id);
+    if (over.size() <= kMostRemembered) return;
+    jobs.erase(over.front());
+    over.pop_front();
+  }
+
+  void run_worker(const std::stop_token& stop) {
+    for (;;) {
+      std::shared_ptr<Job> job;
+      {
+        std::unique_lock guard(lock);
+        if (!changed.wait(guard, stop, [&] { return !waiting.empty() && !stopped; })) return;
+        job = waiting.front();
+        waiting.pop_front();
+      }
+      work(*job);
+    }
+  }
+
+  Progress progress_of(const Job& job) const {
+    Progress progress = job.progress;
+    if (progress.state == JobState::waiting) {
+      const auto place = std::ranges::find_if(waiting, [&](const auto& one) { return one.get() == &job; });
+      progress.ahead = static_cast<std::size_t>(place - waiting.begin());
+    }
+    return progress;
+  }
+};
+
+Desk::Desk(DeskRules rules) : rules_(std::move(rules)), inside_(new Inside{.rules = rules_}) {}
+
+Result<std::unique_ptr<Desk>> Desk::open(DeskRules rules) {
+  std::unique_ptr<Desk> desk(new Desk(std::move(rules)));
+  KW_TRY(desk->suites_, suites::installed_suites());
+  if (!desk->rules_.tasks.empty()) {
+    suites::Suite more{"", "given at the start", desk->rules_.tasks};
+    desk->suites_.insert(desk->suites_.begin(), std::move(more));
+  }
+  Inside& inside = *desk->inside_;
+  const unsigned count = std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned i = 0; i < count; ++i) {
+    inside.workers.emplace_back([&inside](std::stop_token stop) { inside.run_worker(stop); });
+  }
+  return desk;
+}
+
+Desk::~Desk() {
+  stop();
+  for (std::jthread& worker : inside_->workers) worker.request_stop();
+  inside_->workers.clear();
+}
+
+Result<const Task*> Desk::find_task(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const suites::Suite& suite : suites_) {
+    for (const Task& task : suite.tasks) {
+      if (task.name == name || suite.name + "/" + task.name == name) return &task;
+      names.push_back(task.name);
+    }
+  }
+  return fail("no task is called '{}'{}; list_tasks tells which there are", name.substr(0, 80),
+              nearest_hint(name.substr(0, 80), names));
+}
+
+Result<Progress> Desk::submit(const std::string& client, Submission submission) {
+  Inside& inside = *inside_;
+  const auto job = std::make_shared<Job>();
+  job->one.task = submission.task;
+  job->one.source = std::move(submission.source);
+  job->one.settings = std::move(submission.settings);
+  job->one.against = std::move(submission.against);
+  job->one.timed = submission.timed;
+  job->one.budget_s = submission.budget_s;
+  job->tuning = submission.tuning;
+  job->progress.task = submission.task->name;
+  job->progress.file = job->one.source.name;
+  if (job->one.source.text.find('\0') != std::string::npos) return fail("the source has zero bytes in it");
+  if (const auto tunables = read_tunables(job->one.source.text); tunables.ok() && !job->one.settings.empty()) {
+    KW_TRY([[maybe_unused]] const Choice choice, choose(*tunables, job->one.settings));
+  }
+  const auto full = [&]() -> Status {
+    if (inside.stopped) return fail("the service is ending");
+    if (inside.waiting.size() < rules_.most_waiting) return {};
+    return fail("{} kernels wait to be judged already, and no more are taken: wait for a verdict, then submit again",
+                inside.waiting.size());
+  };
+  {
+    const std::lock_guard guard(inside.lock);
+    KW_CHECK(full());
+  }
+  KW_CHECK(inside.plan(client, submission.notes, *job));
+  const std::lock_guard guard(inside.lock);
+  inside.jobs[job->progress.id] = job;
+  inside.waiting.push_back(job);
+  inside.changed.notify_all();
+  return inside.progress_of(*job);
+}
+
+Result<Submitted> Desk::find(const std::string& id) const {
+  {
+    const std::lock_guard guard(inside_->lock);
+    if (const auto found = inside_->jobs.find(id); found != inside_->jobs.end()) {
+      const Job& job = *found->second;
+      return Submitted{inside_->progress_of(job), job.one.source, job.one.settings};
+    }
+  }
+  KW_TRY(const JobName name, parse_id(id));
+  std::optional<Submitted> found;
+  KW_CHECK(with_store([&](const store::Store* store) -> Status {
+    if (!store) return {};
+    const auto run = store->find_run(fmt::format("r{}", name.run));
+    if (!run.ok()) return {};
+    return store->each_recorded(name.run, [&](const store::Recorded& one) -> Status {
+      if (one.position != name.position) return {};
+      Submitted submitted;
+      Progress& progress = submitted.progress;
+      progress.id = id;
+      progress.task = one.task;
+      progress.file = one.file;
+      progress.problem = one.problem;
+      progress.state = one.judged ? JobState::judged : !one.problem.empty() ? JobState::failed : JobState::stopped;
+      if (one.judged) {
+        KW_TRY(progress.verdict, judge::verdict_from_json(one.json));
+      }
+      if (!one.source_hash.empty()) {
+        KW_TRY(std::string text, store->source(one.source_hash));
+        submitted.source = {one.file, std::move(text)};
+        KW_TRY(submitted.settings, runs::settings_from_json(one.settings));
+      }
+      found = std::move(submitted);
+      return {};
+    });
+  }));
+  if (!found) return fail("nothing with the id {} was recorded", id);
+  return *std::move(found);
+}
+
+Result<Progress> Desk::look(const std::string& id) const {
+  KW_TRY(Submitted submitted, find(id));
+  return std::move(submitted.progress);
+}
+
+Result<Progress> Desk::wait(const std::string& id, Clock::time_point until, std::stop_token stop,
+                            const std::function<void(const Progress&)>& changed) const {
+  Inside& inside = *inside_;
+  std::shared_ptr<Job> job;
+  {
+    const std::lock_guard guard(inside.lock);
+    if (const auto found = inside.jobs.find(id); found != inside.jobs.end()) job = found->second;
+  }
+  if (!job) return look(id);
+  for (;;) {
+    Progress seen;
+    {
+      const std::lock_guard guard(inside.lock);
+      seen = inside.progress_of(*job);
+      if (seen.over() || inside.hurried || stop.stop_requested() || Clock::now() >= until) return seen;
+    }
+    if (changed) changed(seen);
+    std::unique_lock guard(inside.lock);
+    inside.changed.wait_until(guard, stop, until, [&] {
+      const Progress now = inside.progress_of(*job);
+      return inside.hurried || now.state != seen.state || now.ahead != seen.ahead;
+    });
+  }
+}
+
+Status Desk::with_store(const std::function<Status(const store::Store*)>& use) const {
+  Inside& inside = *inside_;
+  const std::lock_guard guard(inside.record_lock);
+  if (!inside.store && store::Store::is_in(rules_.store_folder)) KW_CHECK(inside.open_store());
+  return use(inside.store ? &*inside.store : nullptr);
+}
+
+void Desk::hurry() {
+  const std::lock_guard guard(inside_->lock);
+  inside_->hurried = true;
+  inside_->changed.notify_all();
+}
+
+void Desk::stop() {
+  {
+    const std::lock_guard guard(inside_->lock);
+    if (inside_->stopped) return;
+    inside_->stopped = true;
+    inside_->hurried = true;
+    for (const auto& job : inside_->waiting) job->progress.state = JobState::stopped;
+    inside_->waiting.clear();
+    inside_->changed.notify_all();
+  }
+  const std::lock_guard guard(inside_->record_lock);
+  inside_->recording_ended = true;
+  if (!inside_->store) return;
+  for (const auto& [key, run] : inside_->runs) {
+    // Where it cannot be written, the run is open and nobody holds it: resumable all the same.
+    [[maybe_unused]] const Status noted = inside_->end_run(run);
+  }
+}
+
+}  // namespace kw::mcp

@@ -1,0 +1,45 @@
+// The protocol over HTTP, on this machine alone: POST /mcp on 127.0.0.1.
+//
+// Whoever calls must show a token, and a page in a browser must come from this machine: any site that a person looks at
+// could send requests here. Conversations that begin with `initialize` get a session's id; stateless requests stand
+// alone. A reply that takes a while is sent as a stream of events, with progress on the way, and a client that closes
+// it cancels its request.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace kw::mcp {
+
+class Desk;
+
+struct HttpRules {
+  int port = 0;  // 0: any that is free
+  std::string token;
+};
+
+class HttpServer {
+ public:
+  // Bound, and not yet serving.
+  static Result<HttpServer> open(Desk& desk, HttpRules rules);
+  HttpServer(HttpServer&&) noexcept;
+  ~HttpServer();
+
+  int port() const;
+  std::string url() const;
+  // Until stop() is called from another thread.
+  void serve();
+  void stop();
+
+ private:
+  struct Inside;
+  explicit HttpServer(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
+
+// 32 letters that nobody guesses.
+std::string new_token();
+
+}  // namespace kw::mcp

@@ -1,0 +1,12 @@
+// A conversation over two descriptors, a message a line, as programs that a client starts have it.
+#pragma once
+
+namespace kw::mcp {
+
+class Desk;
+
+// Serves until `in` ends, or nobody reads `out` any more. What was asked before the end is still answered, waits as far
+// as they are; what is being judged then is left to whoever owns the desk.
+void serve_descriptors(Desk& desk, int in, int out);
+
+}  // namespace kw::mcp

@@ -1,0 +1,115 @@
+// read_notes: why a kernel was rejected and where to look; or what its time means and what bounds it.
+
+#include "base/json.h"
+#include "mcp/desk.h"
+#include "mcp/told.h"
+#include "mcp/tool.h"
+#include "runs/task_text.h"
+#include "targets/cpu/kept_roofs.h"
+
+namespace kw::mcp::tools {
+namespace {
+
+// What a stage asks of a kernel, for those who were stopped there.
+const char* meaning_of(VerdictStage stage) {
+  switch (stage) {
+    case VerdictStage::build:
+      return "The source must compile; the contract's header is on the include path.";
+    case VerdictStage::load:
+      return "The library may import only what kernels may use, and its constructors must return.";
+    case VerdictStage::verify:
+      return "It is wrong, or fails, on the task's own shape.";
+    case VerdictStage::glance:
+      return "A search looked at it and went no further: it proves nothing. Submit it to have it judged.";
+    case VerdictStage::hidden:
+      return "It is right on the task's own shape and wrong, or fails, on another: lengths of one, primes, odd ones, "
+             "empty ones are tried. Look for what relies on a multiple, on a least length, or on the task's numbers.";
+    case VerdictStage::guard:
+      return "It touches memory that is not its own, or relies on an alignment that nobody promised.";
+    case VerdictStage::precision:
+      return "Its errors look like arithmetic of less precision than the task's type.";
+    case VerdictStage::behaviour:
+      return "It does what a kernel must not: other bits for the same inputs, threads or files left, forbidden calls.";
+    case VerdictStage::time:
+      return "It was right before and not in the timed calls, or its times do not add up.";
+    case VerdictStage::accepted:
+      break;
+  }
+  return "";
+}
+
+// What bounds the task on this machine, and how far from that bound the kernel is.
+void add_bounds(const Task& task, const Verdict& verdict, Json& answer, std::string& text) {
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return;
+  const Cost cost = ops::cost_of(*graph);
+  const double intensity = cost.bytes() > 0 ? cost.flops / cost.bytes() : 0;
+  answer["flops"] = cost.flops;
+  answer["bytes"] = cost.bytes();
+  answer["flops_per_byte"] = intensity;
+  text += fmt::format("work: {}, {} moved at least, {:.2g} flop a byte\n", runs::with_unit(cost.flops, "flop"),
+                      runs::with_unit(cost.bytes(), "B"), intensity);
+  if (verdict.time_ns) {
+    answer["gflops"] = cost.flops / *verdict.time_ns;
+    answer["gbps"] = cost.bytes() / *verdict.time_ns;
+    text += fmt::format("reached: {:.3g} Gflop/s, {:.3g} GB/s\n", cost.flops / *verdict.time_ns,
+                        cost.bytes() / *verdict.time_ns);
+  }
+  const auto roofs = targets::known_roofs();
+  if (!roofs.ok()) {
+    text += "the roofs of this machine are not known: " + roofs.error().message + "\n";
+    return;
+  }
+  const double least_ns = targets::least_time_ns(*roofs, cost);
+  const bool by_arithmetic = least_ns <= cost.flops / roofs->fma_gflops.best * 1.0001;
+  answer["least_time_ns"] = least_ns;
+  answer["bound_by"] = by_arithmetic ? "arithmetic" : "memory";
+  text += fmt::format("least time: {}, bound by {}\n", runs::time_text(least_ns),
+                      by_arithmetic ? "arithmetic" : "moving bytes");
+}
+
+Result<std::string> run(const ToolCall& call, Json& answer) {
+  KW_TRY(const Progress progress, call.desk.look(call.arguments["id"]));
+  if (!progress.verdict) return fail("{}", told_as_text(progress));
+  const Verdict& verdict = *progress.verdict;
+  std::string text = told_as_text(progress);
+  answer = {{"id", progress.id}, {"verdict", told(verdict)}};
+  if (!verdict.accepted()) {
+    answer["meaning"] = meaning_of(verdict.stage);
+    text += std::string("\n") + meaning_of(verdict.stage) + "\n";
+    return text;
+  }
+  if (const auto task = call.desk.find_task(progress.task); task.ok()) add_bounds(**task, verdict, answer, text);
+  return text;
+}
+
+}  // namespace
+
+Tool read_notes() {
+  return {
+      .name = "read_notes",
+      .title = "Read errors and performance notes",
+      .description =
+          "Of a judged kernel: if it was rejected, the errors with the lines around them and what the stage that "
+          "stopped it asks for; if it was accepted, its time, what it reached in flops and bytes a second, and what "
+          "bounds the task on this machine.",
+      .input = R"({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["id"],
+            "properties": {"id": {"type": "string", "maxLength": 40}}
+          })",
+      .output = R"({
+            "type": "object",
+            "required": ["id", "verdict"],
+            "properties": {
+              "id": {"type": "string"}, "verdict": {"type": "object"}, "meaning": {"type": "string"},
+              "flops": {"type": "number"}, "bytes": {"type": "number"}, "flops_per_byte": {"type": "number"},
+              "gflops": {"type": "number"}, "gbps": {"type": "number"}, "least_time_ns": {"type": "number"},
+              "bound_by": {"type": "string", "enum": ["arithmetic", "memory"]}
+            }
+          })",
+      .run = run};
+}
+
+}  // namespace kw::mcp::tools

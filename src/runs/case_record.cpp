@@ -1,0 +1,138 @@
+#include "runs/case_record.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "compose/plain.h"
+#include "ops/graph.h"
+#include "store/sha256.h"
+#include "suites/task_snapshot.h"
+
+namespace kw::runs {
+namespace {
+
+// How the judge words it.
+constexpr const char* kSignsOfAKill[] = {"signal 9", "Killed signal", "needed more memory", "was lost"};
+
+Json json_of(const Settings& settings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : settings) json[name] = value;
+  return json;
+}
+
+std::string short_hash(const std::string& text) { return store::sha256(text).substr(0, 12); }
+
+}  // namespace
+
+std::string as_utf8(const std::string& text) { return Json::parse(Json(text).dump()).text(); }
+
+std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals) {
+  return Json({{"threads", rules.threads},
+               {"cold", rules.cold},
+               {"budget_s", rules.budget_s},
+               {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
+               {"timed", rules.timed},
+               {"rivals", rivals},
+               {"fresh", fresh}})
+      .dump();
+}
+
+Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals) {
+  const Json json = Json::parse_quietly(text);
+  try {
+    judge::Case rules;
+    rules.threads = json.at("threads");
+    rules.cold = json.at("cold");
+    rules.budget_s = json.at("budget_s");
+    if (!json.at("pairs").is_null()) rules.pairs = json.at("pairs").get<int>();
+    rules.timed = json.at("timed");
+    fresh = json.at("fresh");
+    rivals = json.value("rivals", "none");
+    return rules;
+  } catch (const JsonError& error) {
+    return fail("the record of the run's rules is damaged: {}", error.what());
+  }
+}
+
+Result<Settings> settings_from_json(const std::string& text) {
+  const Json json = Json::parse_quietly(text);
+  if (!json.is_object()) return fail("the record of a candidate's settings is damaged");
+  Settings settings;
+  for (const auto& [name, value] : json.items()) {
+    settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return settings;
+}
+
+std::string names_of(const std::vector<judge::Guest*>& guests) {
+  std::string names;
+  for (const judge::Guest* guest : guests) names += (names.empty() ? "" : ",") + guest->name();
+  return names.empty() ? "none" : names;
+}
+
+bool may_be_somebody_elses_doing(const Verdict& verdict) {
+  return !verdict.accepted() && std::ranges::any_of(kSignsOfAKill, [&](const char* sign) {
+    return verdict.reason.find(sign) != std::string::npos;
+  });
+}
+
+bool lives(judge::Judge& judge) { return judge.workshop().sandbox().run("tool", {}, {}, {}).ok(); }
+
+std::string terms_of(const judge::Case& one) {
+  return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");
+}
+
+store::TaskSnapshot snapshot(const Task& task) {
+  return {as_utf8(task.name), as_utf8(task.suite), as_utf8(task.category), suites::snapshot_of(task)};
+}
+
+store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label) {
+  store::NewItem item{.position = position, .task = snapshot(*one.task), .label = label};
+  item.candidate = store::Candidate{
+      .file = as_utf8(one.source.name), .source = one.source.text, .settings = json_of(one.settings).dump()};
+  const auto tunables = read_tunables(one.source.text);
+  const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
+  if (choice.ok()) {
+    item.build = Json({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}}).dump();
+  }
+  return item;
+}
+
+struct RivalVersions::Known {
+  Json compilers;
+  std::map<const Task*, std::string> plain;  // hashes
+
+  const std::string& plain_hash(const Task& task) {
+    std::string& hash = plain[&task];
+    if (hash.empty()) {
+      const auto graph = ops::resolve(task);
+      const auto source = graph.ok() ? compose::plain_kernel(*graph) : graph.error();
+      hash = source.ok() ? short_hash(*source) : "none";
+    }
+    return hash;
+  }
+};
+
+RivalVersions::RivalVersions(const store::Machine& machine) : known_(std::make_unique<Known>()) {
+  known_->compilers = Json::parse(machine.facts)["compilers"];
+}
+
+RivalVersions::~RivalVersions() = default;
+
+std::map<std::string, std::string> RivalVersions::of(const judge::Case& one) {
+  std::map<std::string, std::string> versions;
+  for (const judge::Source& rival : one.against) versions[rival.name] = "source " + short_hash(rival.text);
+  for (const judge::Guest* guest : one.guests) versions[guest->name()] = guest->version();
+  Settings level;
+  for (const char* name : {"compiler", "flags"}) {
+    if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
+  }
+  if (const auto choice = choose({}, level); choice.ok()) {
+    std::string text = fmt::format("{} {}", choice->compiler, known_->compilers.value(choice->compiler, "?"));
+    for (const std::string& flag : choice->flags) text += " " + flag;
+    versions["plain"] = text + ", source " + known_->plain_hash(*one.task);
+  }
+  return versions;
+}
+
+}  // namespace kw::runs

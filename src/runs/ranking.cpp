@@ -1,0 +1,68 @@
+#include "runs/ranking.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runs/case_record.h"
+
+namespace kw::runs {
+namespace {
+
+using store::Contender;
+
+// `group` met one version of a rival. The best comes first.
+void rank(std::vector<Contender>& group) {
+  const bool alone = group.front().rival.empty();
+  std::ranges::stable_sort(group, [&](const Contender& a, const Contender& b) {
+    return alone ? a.time_ns < b.time_ns : a.median > b.median;
+  });
+}
+
+}  // namespace
+
+Ranking ranking_of(std::vector<Contender> all) {
+  Ranking ranking;
+  const std::string terms = all.front().terms;
+  std::map<std::pair<std::string, std::string>, std::vector<Contender>> groups;  // by rival and version
+  for (Contender& one : all) {
+    if (one.terms == terms) {
+      groups[{one.rival, one.version}].push_back(std::move(one));
+    } else {
+      ++ranking.other_terms;
+    }
+  }
+  const std::vector<Contender>* winners = nullptr;
+  for (auto& [rival, group] : groups) {
+    rank(group);
+    ranking.by_time_alone += group.size();
+    if (!winners || group.front().time_ns < winners->front().time_ns) winners = &group;
+  }
+  ranking.best = winners->front();
+  ranking.compared = winners->size();
+  ranking.by_time_alone -= winners->size();
+  for (const Contender& one : *winners) {
+    // A kernel that was measured twice is no tie with itself.
+    const bool other = one.source_hash != ranking.best.source_hash || one.settings != ranking.best.settings;
+    if (other && !one.rival.empty() && one.high >= ranking.best.low) ++ranking.ties;
+  }
+  return ranking;
+}
+
+Result<std::string> snapshot_meant(const store::Store& store, const std::string& name, const Task* now) {
+  const std::string hash = now ? store::hash_of(snapshot(*now)) : std::string();
+  KW_TRY(const auto snapshots, store.snapshots_of(name));
+  if (std::ranges::find(snapshots, hash) != snapshots.end()) return hash;
+  return snapshots.empty() ? std::string() : snapshots.front();
+}
+
+Result<std::vector<std::string>> recorded_tasks(const store::Store& store) {
+  std::vector<std::string> names;
+  KW_TRY(store::Statement rows, store.database().prepare("SELECT DISTINCT name FROM task"));
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return names;
+    names.push_back(rows.text(0));
+  }
+}
+
+}  // namespace kw::runs

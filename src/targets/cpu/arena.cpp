@@ -1,0 +1,85 @@
+#include "targets/cpu/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "sandbox/sandbox.h"
+
+namespace kw::judge {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kGap = std::uint64_t{16} << 20;
+
+std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+}  // namespace
+
+Result<Arena> Arena::make(bool sealed) {
+  Arena arena;
+  KW_TRY(arena.file_, sandbox::memory_file(std::uint64_t{0}));
+  void* memory = ::mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena.file_.get(), 0);
+  if (memory == MAP_FAILED) return fail("no memory to share with candidates: {}", ::strerror(errno));
+  arena.memory_ = static_cast<std::byte*>(memory);
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+  if (sealed && ::fcntl(arena.file_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
+    return fail("the inputs cannot be made read-only for candidates: {}", ::strerror(errno));
+  }
+  return arena;
+}
+
+Arena::Arena(Arena&& other) noexcept : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
+
+void Arena::cut_to(std::uint64_t size_bytes) const {
+  [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(size_bytes));
+}
+
+Arena::~Arena() {
+  if (memory_ != nullptr) ::munmap(memory_, kCapacity);
+}
+
+Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
+               const std::vector<TensorType>& outputs, std::span<const Place> places, Random& random) {
+  Layout layout;
+  std::uint64_t next_input = 0, next_output = 0;
+  // Far from where programs and libraries lie.
+  std::uint64_t address = 0x200000000000 + random.bits() % (1u << 24) * kPage;
+  const auto put = [&](const TensorType& type, Place place, bool output) {
+    std::uint64_t& next = output ? next_output : next_input;
+    Buffer buffer;
+    buffer.size_bytes = static_cast<std::uint64_t>(type.bytes());
+    const std::uint64_t element = size_bytes(type.dtype);
+    // One page at least, so that an empty tensor has an address too.
+    buffer.region_bytes = std::max(kPage, pages(buffer.size_bytes + (place == Place::shifted ? element : 0)));
+    buffer.region_offset = next;
+    std::uint64_t inside = 0;
+    if (place == Place::at_end) inside = buffer.region_bytes - buffer.size_bytes;
+    if (place == Place::shifted) inside = element;
+    buffer.offset = next + inside;
+    buffer.address = address + inside;
+    layout.regions.push_back({output ? 1u : 0u, 0, buffer.region_offset, buffer.region_bytes, address});
+    next += buffer.region_bytes;
+    address += buffer.region_bytes + kGap;
+    return buffer;
+  };
+  for (Place place : places) {
+    Layout::Call& call = layout.calls.emplace_back();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool again = constant[i] && layout.calls.size() > 1;
+      call.inputs.push_back(again ? layout.calls[0].inputs[i] : put(inputs[i], place, false));
+    }
+    for (const TensorType& type : outputs) call.outputs.push_back(put(type, place, true));
+  }
+  layout.input_bytes = next_input;
+  layout.output_bytes = next_output;
+  return layout;
+}
+
+}  // namespace kw::judge

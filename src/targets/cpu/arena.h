@@ -1,0 +1,74 @@
+// Memory that the judge shares with the processes of candidates, and how buffers lie in it.
+//
+// There are two kinds: inputs, which no candidate can map writable, and outputs, one for each process. Every buffer has
+// a wide gap on both sides in which nothing is mapped, and lies in one of several ways between them, so that each way
+// of running over an end, and each use of an aligned load, shows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "core/tensor.h"
+#include "sandbox/protocol.h"
+#include "targets/cpu/host/control.h"
+
+namespace kw::judge {
+
+class Arena {
+ public:
+  // `sealed`: others can map it for reading only.
+  static Result<Arena> make(bool sealed);
+  Arena(Arena&& other) noexcept;
+  Arena& operator=(Arena&&) = delete;
+  ~Arena();
+
+  int descriptor() const { return file_.get(); }
+  // Makes the file this long: nobody can use more of it as memory.
+  void cut_to(std::uint64_t size_bytes) const;
+  std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
+  static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 36;
+
+ private:
+  Arena() = default;
+  sandbox::Descriptor file_;
+  std::byte* memory_ = nullptr;
+};
+
+enum class Place {
+  aligned,  // at the beginning of a page: nothing is mapped before it
+  at_end,   // its last byte is the last of a page: nothing is mapped behind it
+  shifted,  // one element behind the beginning of a page
+};
+
+// One buffer: where it is in the arena, and where the candidate finds it.
+struct Buffer {
+  std::uint64_t offset = 0;
+  std::uint64_t address = 0;
+  std::uint64_t size_bytes = 0;
+  // What is mapped around it: from `region_offset` on, `region_bytes` long.
+  std::uint64_t region_offset = 0;
+  std::uint64_t region_bytes = 0;
+};
+
+// The buffers of some calls of one shape.
+struct Layout {
+  struct Call {
+    std::vector<Buffer> inputs;
+    std::vector<Buffer> outputs;
+  };
+  std::vector<Call> calls;
+  std::vector<host::Region> regions;
+  std::uint64_t input_bytes = 0;  // of the arenas
+  std::uint64_t output_bytes = 0;
+};
+
+// Calls with these places, in the shape's types. Constant inputs lie once, for all calls, in the way of the first. The
+// addresses begin somewhere new each time.
+Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
+               const std::vector<TensorType>& outputs, std::span<const Place> places, Random& random);
+
+}  // namespace kw::judge

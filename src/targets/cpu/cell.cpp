@@ -1,0 +1,351 @@
+#include "targets/cpu/cell.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "targets/cpu/host/rest.h"
+
+namespace kw::judge {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What a kernel may allocate beyond scratch memory and what it keeps.
+constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
+// Threads that wait for work may spin so long, all together, before they sleep.
+constexpr std::uint64_t kMostRestlessNs = 10'000'000;
+constexpr auto kMostRestlessTime = 2s;
+
+std::uint64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t ns_of(Clock::time_point time) { return static_cast<std::uint64_t>(time.time_since_epoch().count()); }
+
+bool has_ended(int watch) {
+  pollfd waiting{watch, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
+// Spins until `value` is `wanted`; looks now and then whether it still can become so.
+bool spin(const std::atomic<std::uint32_t>& value, std::uint32_t wanted, std::uint64_t deadline_ns, int watch) {
+  for (;;) {
+    for (int i = 0; i < 50000; ++i) {
+      if (value.load(std::memory_order_acquire) == wanted) return true;
+      host::rest();
+    }
+    if (now_ns() > deadline_ns || has_ended(watch)) return value.load(std::memory_order_acquire) == wanted;
+  }
+}
+
+int entries_of(const std::string& folder) {
+  std::error_code error;
+  int count = 0;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    ++count;
+  }
+  return error ? -1 : count;
+}
+
+// A number of /proc/PROCESS/status; -1: not there.
+int status_number(const std::string& process, const std::string& name) {
+  std::ifstream status("/proc/" + process + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::atoi(line.c_str() + name.size() + 1);
+  }
+  return -1;
+}
+
+// A thread's /proc/…/stat says that it runs or wants to.
+bool runs(int stat_file) {
+  char text[256];
+  const ssize_t size = ::pread(stat_file, text, sizeof text, 0);
+  if (size <= 0) return false;
+  // The name before it may hold anything but ends with the last parenthesis.
+  const std::string_view stat(text, static_cast<std::size_t>(size));
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string_view::npos && stat.substr(name_end).starts_with(") R");
+}
+
+std::string stage_text(host::Stage stage) {
+  switch (stage) {
+    case host::Stage::start:
+    case host::Stage::load:
+    case host::Stage::loaded:
+      return "while it was loaded";
+    case host::Stage::prepare:
+      return "in kw_prepare";
+    case host::Stage::run:
+      return "in kw_run";
+    case host::Stage::idle:
+      return "after kw_run had returned";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Cell::Unmap::operator()(host::Control* control) const { ::munmap(control, sizeof(host::Control)); }
+
+Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descriptor& library, const Arena& inputs,
+                        int threads, std::uint64_t memory_bytes) {
+  Cell cell;
+  KW_TRY(Arena outputs, Arena::make(false));
+  cell.outputs_ = std::make_unique<Arena>(std::move(outputs));
+  KW_TRY(cell.shared_, sandbox::memory_file(sizeof(host::Control)));
+  void* shared = ::mmap(nullptr, sizeof(host::Control), PROT_READ | PROT_WRITE, MAP_SHARED, cell.shared_.get(), 0);
+  if (shared == MAP_FAILED) return fail("no memory to share with a candidate: {}", ::strerror(errno));
+  cell.control_.reset(static_cast<host::Control*>(shared));
+  cell.control_->threads = static_cast<std::uint32_t>(threads);
+  cell.command_ = sandbox::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  cell.answer_ = sandbox::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int descriptors[] = {cell.command_.get(), cell.answer_.get(),          cell.shared_.get(),
+                             inputs.descriptor(), cell.outputs_->descriptor(), library.get()};
+  const sandbox::Limits limits{.memory_bytes = memory_bytes + kOwnMemory,
+                               .disk_bytes = std::uint64_t{64} << 20,
+                               // One more where there are several: the first may wait while others work.
+                               .processes = static_cast<std::uint32_t>(threads > 1 ? threads + 1 : 1),
+                               .cpu_seconds = 600};
+  KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
+  cell.threads_ = threads;
+  cell.state_ = sandbox::Descriptor(::open(fmt::format("/proc/{}/stat", cell.pid()).c_str(), O_RDONLY | O_CLOEXEC));
+  return cell;
+}
+
+Outcome Cell::loaded(Clock::time_point deadline) {
+  Outcome outcome = answer(deadline);
+  if (!outcome && control_->failed) {
+    outcome = Trouble{Trouble::Kind::refused, std::string(control_->message, ::strnlen(control_->message, 512))};
+  }
+  return outcome;
+}
+
+Outcome Cell::arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline) {
+  const std::vector<std::byte>& image = instance.image;
+  host::Control& control = *control_;
+  assert(layout.regions.size() <= host::kMostRegions && image.size() <= host::kMostImageBytes &&
+         layout.calls.size() <= host::kMostCalls);
+  control.region_count = static_cast<std::uint32_t>(layout.regions.size());
+  std::ranges::copy(layout.regions, control.regions);
+  control.call_count = static_cast<std::uint32_t>(layout.calls.size());
+  control.tensor_count = static_cast<std::uint32_t>(layout.calls[0].inputs.size() + layout.calls[0].outputs.size());
+  std::uint64_t* address = control.addresses;
+  for (const Layout::Call& call : layout.calls) {
+    for (const Buffer& buffer : call.inputs) *address++ = buffer.address;
+    for (const Buffer& buffer : call.outputs) *address++ = buffer.address;
+  }
+  for (std::size_t i = 0; i < instance.constant.size(); ++i) control.constant[i] = instance.constant[i];
+  control.shapes_wanted = std::ranges::any_of(instance.outputs, &TensorType::from_values);
+  control.scratch_bytes = instance.scratch_bytes;
+  control.kept_bytes = instance.kept_bytes;
+  control.image_bytes = image.size();
+  std::memcpy(control.image, image.data(), image.size());
+  command(host::Command::arrange);
+  Outcome outcome = answer(deadline);
+  if (!outcome && control.failed) {
+    outcome =
+        Trouble{Trouble::Kind::refused,
+                fmt::format("kw_prepare failed: {}", std::string(control.message, ::strnlen(control.message, 512)))};
+  }
+  return outcome;
+}
+
+Outcome Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+  control_->poison = value;
+  command(host::Command::poison);
+  return answer(deadline);
+}
+
+Outcome Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  start(first, count, false);
+  return finish(deadline);
+}
+
+Outcome Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  control_->first = first;
+  control_->count = count;
+  command(host::Command::stand);
+  return answer(deadline);
+}
+
+Outcome Cell::warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+  control_->first = first;
+  control_->count = count;
+  command(host::Command::warm);
+  return answer(deadline);
+}
+
+void Cell::start(std::uint32_t first, std::uint32_t count, bool spins) {
+  control_->first = first;
+  control_->count = count;
+  control_->spin = spins;
+  for (std::uint32_t i = first; i < first + count; ++i) control_->statuses[i] = -1;
+  command(host::Command::run);
+}
+
+bool Cell::ready(Clock::time_point deadline) {
+  return spin(control_->ready, sequence_, ns_of(deadline), child_.watch());
+}
+
+Cell::Lap Cell::go(Clock::time_point deadline) {
+  Lap lap;
+  lap.begin_ns = now_ns();
+  control_->go.store(sequence_, std::memory_order_release);
+  lap.done = spin(control_->done, sequence_, ns_of(deadline), child_.watch());
+  lap.end_ns = now_ns();
+  return lap;
+}
+
+Outcome Cell::finish(Clock::time_point deadline) {
+  const std::uint32_t first = control_->first, count = control_->count;
+  Outcome outcome = answer(deadline);
+  if (outcome) return outcome;
+  for (std::uint32_t i = first; i < first + count && i < host::kMostCalls; ++i) {
+    if (control_->statuses[i] == KW_OK) continue;
+    const std::string said(control_->message, ::strnlen(control_->message, sizeof control_->message));
+    return Trouble{Trouble::Kind::refused,
+                   fmt::format("kw_run returned {}{}{}", control_->statuses[i], said.empty() ? "" : ": ", said)};
+  }
+  return std::nullopt;
+}
+
+void Cell::command(host::Command command) {
+  control_->command = command;
+  control_->sequence = ++sequence_;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(command_.get(), &one, sizeof one);
+}
+
+Outcome Cell::answer(Clock::time_point deadline) {
+  pollfd waiting[] = {{answer_.get(), POLLIN, 0}, {child_.watch(), POLLIN, 0}};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const int ready = ::poll(waiting, 2, static_cast<int>(std::clamp<long long>(left, 0, 1'000'000)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      end();
+      return Trouble{Trouble::Kind::slow, "did not end in time " + stage_text(control_->stage)};
+    }
+    if (waiting[0].revents & POLLIN) {
+      std::uint64_t ignored = 0;
+      [[maybe_unused]] const ssize_t got = ::read(answer_.get(), &ignored, sizeof ignored);
+      return std::nullopt;
+    }
+    return ended();
+  }
+}
+
+Trouble Cell::ended() {
+  const auto ending = child_.wait(Clock::now() + 5s);
+  const std::string where = stage_text(control_->stage);
+  const host::Fault fault = control_->fault;
+  Trouble trouble{Trouble::Kind::crashed, "", 0};
+  switch (fault.signal) {
+    case 0:
+      // No fault was seen: it left by itself, or somebody ended it.
+      trouble.text = ending && ending->exit_code >= 0
+                         ? fmt::format("ended its own process {} (exit code {})", where, ending->exit_code)
+                         : fmt::format("was {} {}", ending ? ending->text() : "lost", where);
+      break;
+    case SIGSYS:
+      trouble.kind = Trouble::Kind::forbidden;
+      trouble.text = fmt::format("made the system call {} {}", sandbox::system_call_name(fault.system_call), where);
+      break;
+    case SIGSEGV:
+    case SIGBUS:
+      // x86 reports these without an address.
+      trouble.alignment = fault.code == SI_KERNEL || (fault.signal == SIGBUS && fault.code == BUS_ADRALN);
+      if (trouble.alignment) {
+        trouble.text = "used an instruction that needs an aligned address on one that is not aligned " + where;
+        break;
+      }
+      trouble.address = fault.address;
+      trouble.text = fmt::format("touched memory that is not its own {}", where);
+      break;
+    case SIGFPE:
+      trouble.text = "divided an integer by zero " + where;
+      break;
+    case SIGILL:
+      trouble.text = "ran an instruction that this machine does not have " + where;
+      break;
+    case SIGABRT:
+      trouble.text = "aborted " + where;
+      break;
+    default:
+      trouble.text = fmt::format("was ended by signal {} {}", fault.signal, where);
+  }
+  return trouble;
+}
+
+void Cell::end() {
+  child_.kill();
+  child_.wait(Clock::now() + 5s);
+}
+
+std::uint64_t Cell::cpu_ns() const {
+  timespec time{};
+  clockid_t clock{};
+  if (::clock_getcpuclockid(pid(), &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+int Cell::thread_count() const { return entries_of(fmt::format("/proc/{}/task", pid())); }
+int Cell::descriptor_count() const { return entries_of(fmt::format("/proc/{}/fd", pid())); }
+
+int Cell::filter_count() const {
+  const int ours = status_number("self", "Seccomp_filters"),
+            theirs = status_number(std::to_string(pid()), "Seccomp_filters");
+  return ours < 0 || theirs < 0 ? -1 : theirs - ours;
+}
+
+void Cell::pin(int core) const {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(static_cast<unsigned>(core), &cores);
+  ::sched_setaffinity(pid(), sizeof cores, &cores);
+}
+
+bool Cell::all_asleep() const {
+  if (runs(state_.get())) return false;
+  if (threads_ == 1) return true;
+  std::error_code error;
+  const std::string folder = fmt::format("/proc/{}/task", pid());
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const sandbox::Descriptor thread(::open((entry->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (runs(thread.get())) return false;
+  }
+  return true;
+}
+
+Outcome Cell::come_to_rest() const {
+  const std::uint64_t before = cpu_ns();
+  // Whoever was not let onto a core all this time has not worked either.
+  const auto deadline = Clock::now() + kMostRestlessTime;
+  while (!all_asleep() && Clock::now() < deadline) {
+    if (cpu_ns() - before > kMostRestlessNs) {
+      return Trouble{Trouble::Kind::forbidden, "goes on working after kw_run has returned"};
+    }
+    ::usleep(100);
+  }
+  return std::nullopt;
+}
+
+void Cell::hold() const { ::kill(pid(), SIGSTOP); }
+void Cell::release() const { ::kill(pid(), SIGCONT); }
+
+}  // namespace kw::judge

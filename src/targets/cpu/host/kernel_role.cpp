@@ -1,0 +1,370 @@
+// The host: the small piece of ours that lives in one process with a candidate.
+//
+// It knows nothing worth stealing: the inputs, where outputs go, and the shape of the call. It sets the table for each
+// command before `go`, so that between `go` and `done` nothing happens but the candidate's calls. A check and a timed
+// run look the same from here.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "targets/cpu/call_image.h"
+#include "targets/cpu/host/control.h"
+#include "targets/cpu/host/rest.h"
+#include "targets/cpu/host/roles.h"
+#include "targets/cpu/host/warmth.h"
+
+namespace kw::host {
+namespace {
+
+constexpr char kLibraryFile[] = "kernel.so";
+constexpr int kCrashed = 101;
+
+Control* control = nullptr;
+
+bool before(sandbox::Job& job) {
+  if (job.descriptors.size() < 6) return false;
+  const int file = ::open(kLibraryFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  struct stat about {};
+  if (::fstat(kLibrary, &about) != 0) return false;
+  void* content = ::mmap(nullptr, static_cast<std::size_t>(about.st_size), PROT_READ, MAP_PRIVATE, kLibrary, 0);
+  if (content == MAP_FAILED) return false;
+  const bool written = ::write(file, content, static_cast<std::size_t>(about.st_size)) == about.st_size;
+  ::munmap(content, static_cast<std::size_t>(about.st_size));
+  ::close(file);
+  ::close(kLibrary);
+  // Nothing else of the file system is there from here on.
+  return written && (!job.tier->view || ::chroot(".") == 0);
+}
+
+void on_signal(int signal, siginfo_t* about, void*) {
+  control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
+                    reinterpret_cast<std::uint64_t>(about->si_addr)};
+  ::_exit(kCrashed);
+}
+
+// Called before loading, and again after it: a constructor may have put in its own.
+void catch_faults() {
+  static char stack[64 * 1024];
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  ::sigaltstack(&alternate, nullptr);
+  for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP}) {
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigfillset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+// The bits that govern arithmetic: rounding, flushing of subnormals, masks; and the direction flag.
+struct Registers {
+  std::uint64_t bits;
+  bool operator==(const Registers&) const = default;
+};
+
+Registers registers() {
+#if defined(__x86_64__)
+  std::uint16_t x87 = 0;
+  asm volatile("fnstcw %0" : "=m"(x87));
+  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87} << 32 | (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
+#elif defined(__aarch64__)
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return {fpcr};
+#else
+  return {0};
+#endif
+}
+
+void reset_registers() {
+#if defined(__x86_64__)
+  _mm_setcsr(0x1f80);
+  const std::uint16_t x87 = 0x37f;
+  asm volatile("fldcw %0; cld" : : "m"(x87));
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
+#endif
+}
+
+class Host {
+ public:
+  // Words for the judge, or null.
+  const char* load(const char* file) {
+    library_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) return ::dlerror();
+    run_ = reinterpret_cast<Function>(::dlsym(library_, "kw_run"));
+    prepare_ = reinterpret_cast<Function>(::dlsym(library_, "kw_prepare"));
+    if (run_ == nullptr) return "the kernel does not define kw_run";
+    control->prepares = prepare_ != nullptr;
+    control->varies = ::dlsym(library_, "kw_varies") != nullptr;
+    return nullptr;
+  }
+
+  [[noreturn]] void serve() {
+    for (;;) {
+      std::uint64_t ignored = 0;
+      if (::read(kCommand, &ignored, sizeof ignored) != sizeof ignored) ::_exit(0);
+      control->failed = 0;
+      switch (control->command) {
+        case Command::arrange:
+          arrange();
+          break;
+        case Command::stand:
+          stand(control->first, control->count);
+          break;
+        case Command::warm:
+          warm(control->first, control->count);
+          break;
+        case Command::run:
+          run();
+          break;
+        case Command::poison:
+          std::memset(scratch_, static_cast<int>(control->poison), std::min<std::uint64_t>(most_used_, scratch_bytes_));
+          break;
+        case Command::none:
+          break;
+      }
+      control->stage = Stage::idle;
+      answer();
+    }
+  }
+
+  static void answer() {
+    const std::uint64_t one = 1;
+    if (::write(kAnswer, &one, sizeof one) != sizeof one) ::_exit(0);
+  }
+
+ private:
+  using Function = int (*)(kw_call*);
+
+  // The judge wrote these; a candidate may have written over them since. What is out of bounds ends the process.
+  void check(bool good) const {
+    if (!good) ::_exit(kCrashed + 1);
+  }
+
+  void arrange() {
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
+    }
+    if (scratch_ != nullptr) ::munmap(scratch_, scratch_bytes_);
+    if (kept_ != nullptr) ::munmap(kept_, kept_bytes_);
+    mapped_count_ = control->region_count;
+    check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
+          control->call_count <= kMostCalls && control->tensor_count <= kMostTensors);
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      const Region region = mapped_[i] = control->regions[i];
+      const int rights = region.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+      void* at = ::mmap(reinterpret_cast<void*>(region.address), region.size_bytes, rights,
+                        MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, region.writable ? kOutputs : kInputs,
+                        static_cast<off_t>(region.offset));
+      check(at == reinterpret_cast<void*>(region.address));
+    }
+    scratch_bytes_ = control->scratch_bytes;
+    kept_bytes_ = control->kept_bytes;
+    scratch_ = memory(scratch_bytes_);
+    kept_ = memory(kept_bytes_);
+    most_used_ = 0;
+    image_bytes_ = control->image_bytes;
+    std::memcpy(image_, control->image, image_bytes_);
+    std::memcpy(addresses_, control->addresses, sizeof addresses_);
+    tensor_count_ = control->tensor_count;
+    for (std::uint32_t i = 0; i < control->call_count * tensor_count_; ++i) sizes_[i] = mapped_behind(addresses_[i]);
+    wants_shapes_ = control->shapes_wanted != 0;
+    standing_count_ = 0;
+    call_count_ = control->call_count;
+    prepared_ = nullptr;
+    prepared_bytes_ = 0;
+    kw_call* call = set_up(0);
+    if (prepare_ == nullptr) return;
+    for (int i = 0; i < call->input_count; ++i) {
+      if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
+    }
+    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
+    call->kept = kept_;
+    call->kept_bytes = static_cast<std::int64_t>(kept_bytes_);
+    control->stage = Stage::prepare;
+    const int status = prepare_(call);
+    control->stage = Stage::idle;
+    note_registers();
+    if (status != KW_OK) say(call);
+    if (call->kept_used > 0) prepared_ = kept_;
+    prepared_bytes_ = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
+    ::mprotect(kept_, kept_bytes_, PROT_READ);
+  }
+
+  void stand(std::uint32_t first, std::uint32_t count) {
+    check(first + count <= call_count_);
+    for (std::uint32_t i = 0; i < count; ++i) calls_[i] = set_up(first + i);
+    standing_first_ = first;
+    standing_count_ = count;
+  }
+
+  // As little as can be besides the calls: what is done here and not timed is CPU time in which work could hide.
+  void run() {
+    const std::uint32_t first = control->first, count = control->count, sequence = control->sequence;
+    if (first != standing_first_ || count != standing_count_) stand(first, count);
+    standing_count_ = 0;
+    int statuses[kMostCalls];
+    translate(first, count);
+    reset_registers();
+    control->stage = Stage::run;
+    control->ready.store(sequence, std::memory_order_release);
+    if (control->spin) {
+      while (control->go.load(std::memory_order_acquire) != sequence) rest();
+    }
+    for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls_[i]);
+    control->done.store(sequence, std::memory_order_release);
+    note_registers();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const kw_call& call = *calls_[i];
+      most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call.scratch_used, 0)));
+      control->statuses[first + i] = statuses[i];
+      FoundShapes& found = control->found[first + i];
+      for (int k = 0; wants_shapes_ && k < call.output_count && k < static_cast<int>(kMostOutputs); ++k) {
+        found.ranks[k] = call.outputs[k].rank;
+        std::memcpy(found.shapes[k], call.outputs[k].shape, sizeof found.shapes[k]);
+      }
+      if (statuses[i] != KW_OK) say(&call);
+    }
+    control->scratch_used = most_used_;
+  }
+
+  // While others had their turns, what this process needs has gone out of the caches. The inputs have other values yet.
+  void warm(std::uint32_t first, std::uint32_t count) const {
+    check(first + count <= call_count_);
+    if (bytes_of(first, count) + prepared_bytes_ > kMostWarmBytes) return;
+    const Block prepared[] = {{kept_, prepared_bytes_}};
+    for (int pass = 0; pass < kWarmPasses; ++pass) {
+      read_tensors(first, count, kLineBytes);
+      read_side_by_side(prepared, kLineBytes);
+    }
+  }
+
+  // And out of the core's table of addresses: the judge has written the tensors through its own. This is done with the
+  // inputs there, and whoever worked on them in this time instead would meet the addresses that it left out later.
+  void translate(std::uint32_t first, std::uint32_t count) const {
+    if (bytes_of(first, count) <= kMostWarmBytes) read_tensors(first, count, kPageBytes);
+  }
+
+  std::uint64_t bytes_of(std::uint32_t first, std::uint32_t count) const {
+    const std::uint64_t* begin = sizes_ + first * tensor_count_;
+    return std::accumulate(begin, begin + count * tensor_count_, std::uint64_t{0});
+  }
+
+  void read_tensors(std::uint32_t first, std::uint32_t count, std::uint64_t step) const {
+    Block tensors[kMostTensors];
+    for (std::uint32_t call = first; call < first + count; ++call) {
+      for (std::uint32_t i = 0; i < tensor_count_; ++i) {
+        const std::uint32_t at = call * tensor_count_ + i;
+        tensors[i] = {reinterpret_cast<const void*>(addresses_[at]), sizes_[at]};
+      }
+      read_side_by_side({tensors, tensor_count_}, step);
+    }
+  }
+
+  // The call as the judge described it, whatever the candidate did to an earlier copy.
+  kw_call* set_up(std::uint32_t index) {
+    std::byte* image = images_ + index * kMostImageBytes;
+    std::memcpy(image, image_, image_bytes_);
+    kw_call* call = targets::settle(image);
+    const std::uint64_t* address = addresses_ + index * tensor_count_;
+    for (int i = 0; i < call->input_count; ++i) {
+      const_cast<kw_tensor&>(call->inputs[i]).data = reinterpret_cast<void*>(*address++);
+    }
+    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
+    call->scratch = scratch_;
+    call->scratch_bytes = static_cast<std::int64_t>(scratch_bytes_);
+    call->prepared = prepared_;
+    return call;
+  }
+
+  static void say(const kw_call* call) {
+    control->failed = 1;
+    std::snprintf(control->message, sizeof control->message, "%.*s", static_cast<int>(sizeof call->message) - 1,
+                  call->message);
+  }
+
+  void note_registers() const {
+    if (registers() != usual_) control->registers_changed = 1;
+    reset_registers();
+  }
+
+  // How much of a region lies behind an address.
+  std::uint64_t mapped_behind(std::uint64_t address) const {
+    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
+      const std::uint64_t begin = mapped_[i].address, end = begin + mapped_[i].size_bytes;
+      if (address >= begin && address < end) return end - address;
+    }
+    return 0;
+  }
+
+  unsigned char* memory(std::uint64_t size) const {
+    void* block = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    check(block != MAP_FAILED);
+    return static_cast<unsigned char*>(block);
+  }
+
+  void* library_ = nullptr;
+  Function run_ = nullptr;
+  Function prepare_ = nullptr;
+  const Registers usual_ = (reset_registers(), registers());
+  unsigned char* scratch_ = nullptr;
+  unsigned char* kept_ = nullptr;
+  const void* prepared_ = nullptr;
+  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, prepared_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
+  std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0;
+  std::uint32_t standing_first_ = 0, standing_count_ = 0;
+  bool wants_shapes_ = false;
+  kw_call* calls_[kMostCalls] = {};
+  Region mapped_[kMostRegions] = {};
+  alignas(64) std::byte image_[kMostImageBytes] = {};
+  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kMostImageBytes));
+  std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
+  std::uint64_t sizes_[kMostCalls * kMostTensors] = {};
+};
+
+int run(sandbox::Job& job) {
+  void* shared = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControl, 0);
+  if (shared == MAP_FAILED) return kCrashed + 2;
+  control = static_cast<Control*>(shared);
+  ::close(kControl);
+  catch_faults();
+  static Host host;
+  control->stage = Stage::load;
+  const std::string file = job.tier->view ? "/kernel.so" : job.work_folder + "/" + kLibraryFile;
+  if (const char* problem = host.load(file.c_str()); problem != nullptr) {
+    control->failed = 1;
+    std::snprintf(control->message, sizeof control->message, "%s", problem);
+  }
+  reset_registers();
+  catch_faults();
+  control->stage = Stage::loaded;
+  const auto filter = control->threads > 1 ? sandbox::Filter::threads : sandbox::Filter::kernel;
+  if (job.tier->seccomp && !sandbox::load_filter(sandbox::filter_of(filter))) return kCrashed + 3;
+  Host::answer();
+  host.serve();
+}
+
+}  // namespace
+
+sandbox::Role kernel_role() {
+  return {
+      .name = "kernel", .files = sandbox::Files::own, .filter = sandbox::Filter::load, .before = before, .run = run};
+}
+
+}  // namespace kw::host

@@ -1,0 +1,221 @@
+#include "targets/cpu/workshop.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "inspect/errors.h"
+
+namespace kw::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto kMostBuildTime = 20s;
+constexpr std::size_t kMostErrors = 20;
+constexpr std::size_t kMostPrecompiled = 8;
+constexpr std::uint64_t kMostLibraryBytes = std::uint64_t{64} << 20;
+
+// kw-warden lies beside kw, or in libexec of the same prefix.
+Result<fs::path> find_warden() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path();
+  for (const fs::path& place :
+       {folder / "kw-warden", folder.parent_path() / "libexec" / "kernelwright" / "kw-warden"}) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return fail("kw-warden is missing: it belongs beside {}", self.string());
+}
+
+// A folder that holds the header and may take precompiled ones; none where nothing can be written.
+Result<fs::path> header_folder(const fs::path& header) {
+  KW_TRY(const std::string text, read_file(header));
+  const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(text));
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  if (!fs::exists(folder / "kernelwright.h", error)) KW_CHECK(write_file(folder / "kernelwright.h", text));
+  return folder;
+}
+
+std::string safe_name(const std::string& name) {
+  std::string safe;
+  for (char c : fs::path(name).filename().string()) {
+    safe += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ? c : '_';
+  }
+  if (safe.empty() || safe[0] == '-' || safe[0] == '.' || safe == "said" || safe == "made") safe = "kernel_" + safe;
+  const std::string extension = fs::path(safe).extension();
+  return extension == ".cpp" || extension == ".c" || extension == ".cc" || extension == ".cxx" ? safe : safe + ".cpp";
+}
+
+std::vector<std::string> base_flags(const std::string& language) {
+  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+}  // namespace
+
+std::vector<SourceError> compiler_errors(const std::string& said, const Source& source) {
+  const std::string own = safe_name(source.name);
+  std::vector<SourceError> errors;
+  for (const inspect::CodeError& one : inspect::errors_in(said, {{own, source.text}})) {
+    if (errors.size() == kMostErrors) break;
+    SourceError error{one.local ? source.name : one.file, one.line, one.message, one.around};
+    if (error.file.empty()) error.file = own;
+    if (!one.within.empty()) error.message += fmt::format(" (in {})", one.within);
+    for (const std::string& note : one.notes) error.around += "        " + note + "\n";
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+Result<Workshop> Workshop::open() {
+  KW_TRY(const fs::path warden, find_warden());
+  KW_TRY(const fs::path data, data_folder());
+  const fs::path header = data / "include" / "kernelwright.h";
+  Workshop workshop;
+  workshop.lock_ = std::make_unique<std::mutex>();
+  const auto folder = header_folder(header);
+  workshop.keeps_ = folder.ok() && ::access(folder->c_str(), W_OK) == 0;
+  std::error_code error;
+  workshop.headers_ = {folder.ok() ? folder->string() : fs::canonical(header.parent_path(), error).string(), "/kw"};
+  KW_TRY(sandbox::Sandbox sandbox, sandbox::Sandbox::start(warden, {workshop.headers_}));
+  workshop.sandbox_ = std::make_unique<sandbox::Sandbox>(std::move(sandbox));
+  return workshop;
+}
+
+Result<Built> Workshop::build(const Source& source, const Choice& choice) {
+  const bool c = fs::path(source.name).extension() == ".c";
+  const std::string language = c ? "c" : "c++", precompiled = c ? "" : precompile(choice);
+  KW_TRY(Built built, compile(language, source, choice, precompiled));
+  // With a header precompiled, clang 14 trips over others of the library, such as <string>. What is really wrong is
+  // wrong without it too.
+  if (built.library || built.errors.empty() || precompiled.empty() || choice.compiler != "clang++") return built;
+  return compile(language, source, choice, "");
+}
+
+// A compiler takes any precompiled header that it finds beside the header, also one made with other flags, and fails on
+// it: so each choice has a folder of its own.
+std::string Workshop::precompile(const Choice& choice) {
+  const std::lock_guard guard(*lock_);
+  if (!keeps_) return {};
+  const std::string key = choice.compiler + " " + joined(choice.flags);
+  const std::string name = fmt::format("{:016x}", hash_of(key));
+  if (precompiled_.contains(name)) return name;
+  const fs::path folder = fs::path(headers_.outside) / name;
+  const fs::path file = folder / "kernelwright.h.gch";
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    const auto kept = std::distance(fs::directory_iterator(headers_.outside, error), fs::directory_iterator());
+    if (error || static_cast<std::size_t>(kept) > kMostPrecompiled) return {};
+    fs::create_directories(folder, error);
+    fs::copy_file(fs::path(headers_.outside) / "kernelwright.h", folder / "kernelwright.h",
+                  fs::copy_options::overwrite_existing, error);
+    if (error) return {};
+    const auto built = compile("c++-header", {"kernelwright.h", ""}, choice, name);
+    if (!built.ok() || !built->library) return {};
+    const auto content = sandbox::content_of(built->library, std::uint64_t{256} << 20);
+    if (!content.ok() || !write_file(file, *content).ok()) return {};
+  }
+  precompiled_.insert(name);
+  return name;
+}
+
+Result<Built> Workshop::compile(const std::string& language, const Source& source, const Choice& choice,
+                                const std::string& precompiled) {
+  const fs::path compiler = fs::path("/usr/bin") / choice.compiler;
+  if (::access(compiler.c_str(), X_OK) != 0) {
+    return fail("{} is not there; on Debian: apt-get install {}", compiler.string(),
+                choice.compiler == "g++" ? "g++" : "clang");
+  }
+  const bool header = language == "c++-header";
+  const std::string folder = sandbox_->place_of(headers_) + (precompiled.empty() ? "" : "/" + precompiled);
+  // A header is compiled where it lies, so that the compiler knows it again.
+  const std::string file = header ? folder + "/kernelwright.h" : safe_name(source.name);
+  std::vector<std::string> words = {header ? "unused.cpp" : file, "made", compiler.string()};
+  for (const std::string& flag : base_flags(language)) words.push_back(flag);
+  for (const std::string& flag : choice.flags) words.push_back(flag);
+  for (const char* word : {"-x", language.c_str(), file.c_str(), "-o", "made", "-w", "-fdiagnostics-color=never"}) {
+    words.push_back(word);
+  }
+  words.push_back("-I" + folder);
+  if (!header) {
+    if (choice.compiler == "g++") words.push_back(fmt::format("-fmax-errors={}", kMostErrors));
+    if (choice.compiler == "clang++") words.push_back(fmt::format("-ferror-limit={}", kMostErrors));
+    if (!precompiled.empty() && choice.compiler == "clang++") {
+      words.insert(words.end(), {"-include-pch", folder + "/kernelwright.h.gch"});
+    } else if (language == "c++") {
+      words.insert(words.end(), {"-include", "kernelwright.h"});
+    }
+    for (const auto& [name, value] : choice.values) words.push_back(fmt::format("-DKW_SET_{}=~,{}", name, value));
+    words.insert(words.end(), {"-shared", "-Wl,-z,now,-z,relro,-z,defs,--build-id=none"});
+  }
+  std::string arguments;
+  for (const std::string& word : words) arguments += word + '\0';
+
+  KW_TRY(const sandbox::Descriptor text, sandbox::memory_file(source.text));
+  KW_TRY(sandbox::Descriptor made, sandbox::memory_file(std::uint64_t{0}));
+  KW_TRY(const sandbox::Descriptor said, sandbox::memory_file(std::uint64_t{0}));
+  if (::lseek(text.get(), 0, SEEK_SET) != 0) return fail("the source could not be handed over");
+  const int descriptors[] = {text.get(), made.get(), said.get()};
+  const sandbox::Limits limits{.memory_bytes = std::uint64_t{3} << 30,
+                               .disk_bytes = std::uint64_t{256} << 20,
+                               .processes = 32,
+                               .cpu_seconds = 2 * static_cast<std::uint32_t>(kMostBuildTime.count())};
+  const auto begin = sandbox::Clock::now();
+  KW_TRY(sandbox::Child child, sandbox_->run("tool", limits, std::as_bytes(std::span(arguments)), descriptors));
+  auto ending = child.wait(begin + kMostBuildTime);
+  Built built;
+  built.build_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
+  if (!ending) {
+    child.kill();
+    child.wait(sandbox::Clock::now() + 5s);
+    built.reason = fmt::format("the compiler did not end within {} s", kMostBuildTime.count());
+    return built;
+  }
+  if (ending->well()) {
+    built.library = std::move(made);
+    return built;
+  }
+  KW_TRY(const std::string words_said, sandbox::content_of(said, 1 << 20));
+  if (ending->exit_code >= 120 && ending->exit_code < 126) {
+    return fail("the sandbox could not be closed around the compiler (step {})", ending->exit_code - 120);
+  }
+  if (ending->exit_code == 111) {
+    return fail("{} cannot be started; on Debian: apt-get install --reinstall {}", compiler.string(),
+                choice.compiler == "g++" ? "g++" : "clang");
+  }
+  built.errors = compiler_errors(words_said, source);
+  if (ending->exit_code == 112) {
+    built.reason = "the compiler made no library";
+  } else if (ending->exit_code == 110) {
+    built.reason = "the compiler wrote more than the 256 MB that it may";
+  } else if (words_said.find("memory exhausted") != std::string::npos ||
+             words_said.find("out of memory") != std::string::npos || ending->exit_code == 137) {
+    built.reason = "the compiler needed more memory than it may have";
+  } else if (!built.errors.empty()) {
+    const SourceError& first = built.errors.front();
+    const bool linked = first.message.starts_with("undefined reference") || first.message.starts_with("multiple def");
+    const std::string place = first.line > 0 ? fmt::format("{}:{}: ", first.file, first.line) : "";
+    built.reason = fmt::format("does not {}: {}{}", linked ? "link" : "compile", linked ? "" : place, first.message);
+  } else {
+    built.reason = fmt::format("the compiler {}: {}", ending->text(), words_said.substr(0, 2000));
+  }
+  return built;
+}
+
+}  // namespace kw::judge

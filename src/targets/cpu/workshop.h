@@ -1,0 +1,59 @@
+// Where kernels are built: compilers in the sandbox, and the contract's header, precompiled, for them to use.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/tunables.h"
+#include "core/verdict.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::judge {
+
+struct Source {
+  std::string name;  // of the file, for messages: "relu.cpp"; a name that ends in .c means C
+  std::string text;
+};
+
+// A built kernel, or why there is none.
+struct Built {
+  sandbox::Descriptor library;  // a file in memory; none: did not build
+  std::string reason;
+  std::vector<SourceError> errors;
+  std::uint64_t build_ns = 0;
+};
+
+class Workshop {
+ public:
+  // Starts the sandbox. Works without a folder to keep things in, only slower.
+  static Result<Workshop> open();
+
+  const sandbox::Sandbox& sandbox() const { return *sandbox_; }
+
+  // A source that does not compile is a Built without a library; an Error is a machine without a compiler.
+  // May be called from several threads.
+  Result<Built> build(const Source& source, const Choice& choice);
+
+ private:
+  // `precompiled`: the folder of a precompiled header, or empty.
+  Result<Built> compile(const std::string& language, const Source& source, const Choice& choice,
+                        const std::string& precompiled);
+  // The folder of the precompiled header for this choice, made now if need be; empty where there can be none.
+  std::string precompile(const Choice& choice);
+
+  std::unique_ptr<sandbox::Sandbox> sandbox_;
+  sandbox::Shown headers_;             // the folder of kernelwright.h
+  bool keeps_ = false;                 // precompiled headers may be written there
+  std::unique_ptr<std::mutex> lock_;   // of what follows
+  std::set<std::string> precompiled_;  // folders
+};
+
+// Reads "file:line:column: error: message" lines, and shows the source's lines around them.
+std::vector<SourceError> compiler_errors(const std::string& said, const Source& source);
+
+}  // namespace kw::judge
