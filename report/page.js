@@ -64,7 +64,8 @@ function drawHeadline() {
     element("p", {}, "CSR: tasks with a kernel that builds and loads. FCR: with one that is right on all shapes, hidden ones too; on own shapes: the looser rule of published tables. " +
       "fast", element("sub", {}, "p"), ": tasks whose kernel is right and more than p times as fast as the rival; a task without one counts as 0. Sure: the lower end of the 95 % interval passes p. " +
       "Left out: tasks that the rival cannot run right, or where it was not there."),
-    data.published.map((one) => element("p", {}, `${one.who} (${one.source}) was measured in another setting: ${one.setting}. Held against ${one.rival} here; the figures stand side by side for orientation, not as a ranking.`)));
+    [...new Set(data.published.map((one) => `Published rows (${one.source}) were measured in another setting: ${one.setting}. Held against ${one.rival} here; the figures stand side by side for orientation, not as a ranking.`))]
+      .map((note) => element("p", {}, note)));
 }
 
 function drawCategories() {

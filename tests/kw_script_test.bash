@@ -15,6 +15,10 @@ expect() { # WHAT GOT WANTED
 project="$folder/a project"
 mkdir -p "$project"/{src/ops,cmake,include} "$folder/tools" "$folder/elsewhere"
 cp "$1/kw" "$1/packages.txt" "$project"
+mkdir -p "$project/docs"
+echo '[a](docs/a.md) [gone](gone.txt) [out](../../etc/passwd) [far](https://x.org/b.md)' >"$project/README.md"
+echo '[up](../src/ops/op.h) ![picture](p.png)' >"$project/docs/a.md"
+touch "$project"/{ARCHITECTURE.md,CONTRIBUTING.md,docs/p.png,docs/unlinked.txt}
 touch "$project"/{src/ops/op.cpp,src/ops/op.h,cmake/modules.cmake,CMakeLists.txt,CMakePresets.json}
 
 tool() { # NAME, its script on stdin
@@ -33,6 +37,12 @@ if [[ \$1 == --build ]]; then
   chmod +x "\$2/bin/kw"
 fi
 exit 0
+TOOL
+tool mkdocs <<TOOL
+#!/bin/bash
+echo "INFO: building"
+(cd build/pages && find . -type f | LC_ALL=C sort | tr '\n' ' ') >"$folder/pages"
+[[ ! -e "$folder/dead" ]] || { echo "WARNING: docs/a.md contains a dead link"; exit 1; }
 TOOL
 tool dpkg-query <<TOOL
 #!/bin/bash
@@ -76,6 +86,16 @@ expect "a deleted file" "$(builds_after rm "$project/src/ops/new.cpp")" 1
 expect "a changed CMakeLists.txt" "$(builds_after touch "$project/CMakeLists.txt")" 1
 expect "a lost program" "$(builds_after rm "$project/build/release/bin/kw")" 1
 expect "a change that is no source" "$(builds_after touch "$project/README.md")" 0
+expect "where the site is" "$("$kw" docs 2>/dev/null)" "$project/build/site/index.html"
+expect "a site has the pages and what they link to" "$(<"$folder/pages")" \
+  "./ARCHITECTURE.md ./CONTRIBUTING.md ./README.md ./docs/a.md ./docs/p.png ./src/ops/op.h "
+touch "$folder/dead"
+said=$("$kw" docs 2>&1)
+expect "exit code of a site with a dead link" $? 2
+[[ $said == *"docs/a.md contains a dead link"* ]]
+expect "a dead link is named" $? 0
+rm "$folder/dead"
+
 mv "$project" "$folder/moved project"
 project="$folder/moved project"
 kw=$project/kw

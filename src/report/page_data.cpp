@@ -343,6 +343,7 @@ Json published() {
                    {"source", one.source},
                    {"setting", one.setting},
                    {"rival", one.rival},
+                   {"tasks", one.tasks},
                    {"csr", one.csr},
                    {"fcr", one.fcr},
                    {"fast", std::move(fast)}});

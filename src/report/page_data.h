@@ -1,7 +1,7 @@
 // What the report's page shows, as one JSON object that its scripts (report/) read:
 //
 //   kw, made_at, licence (of the plotting library), stages: [names in their order], published: [{who, source, setting,
-//   rival, csr, fcr, fast {P: share}}], remarks: [sentences], strings: [texts that rows name by number],
+//   rival, tasks, csr, fcr, fast {P: share}}], remarks: [sentences], strings: [texts that rows name by number],
 //   tasks: [report/task_words.h],
 //   runs: [{name, state, began_at, command, suite, author, strategy, seed, planned, done, rules, figures
 //     (report/figures.h), rivals: [names], machine: null or {name, identity, cpu, compilers, kernel, sandbox, roofs:

@@ -51,7 +51,8 @@ std::string with_version(const RunFigures& run, const std::string& rival) {
 std::vector<std::string> published_notes() {
   std::vector<std::string> notes;
   for (const Published& one : kPublished) {
-    notes.push_back(fmt::format("{}: {}; another setting: {}", one.who, one.source, one.setting));
+    std::string note = fmt::format("published rows: {}; another setting: {}", one.source, one.setting);
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
   }
   return notes;
 }
@@ -92,6 +93,25 @@ std::vector<std::string> figures_row(std::string name, const Figures& figures, c
   return row;
 }
 
+// What MoKA had in a category ("" for all), under the columns of add_moka.
+std::vector<std::string> moka_cells(const std::string& category) {
+  const Published& moka = kPublished[0];
+  if (category.empty()) return {percent(moka.csr), percent(moka.fcr), percent(moka.fast[1])};
+  const auto found = std::ranges::find(kMokaByCategory, category, &PublishedCategory::category);
+  if (found == std::end(kMokaByCategory)) return {"-", "-", "-"};
+  return {percent(found->csr), percent(found->fcr), percent(found->fast1)};
+}
+
+// Puts MoKA's figures of each category to the right of ours; `table` has the rows of category_table.
+void add_moka(Table& table, const RunFigures& run) {
+  for (const char* name : {"MoKA CSR", "MoKA FCR", "MoKA fast1"}) table.columns.push_back({name, true});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::string category = i < run.categories.size() ? run.categories[i].category : "";
+    for (std::string& cell : moka_cells(category)) table.rows[i].push_back(std::move(cell));
+  }
+  table.notes.push_back(fmt::format("MoKA: {}; another setting: {}", kPublished[0].source, kPublished[0].setting));
+}
+
 std::vector<Column> fast_columns() {
   std::vector<Column> columns;
   for (const double p : kSpeeds) columns.push_back({"fast" + name_of_speed(p), true});
@@ -120,7 +140,8 @@ Table headline_table(std::span<const RunFigures> runs) {
                           std::to_string(all.candidates), seconds_text(all.spent_s)});
   }
   for (const Published& one : kPublished) {
-    table.rows.push_back({one.who, "", "", "190", percent(one.csr), "-", percent(one.fcr), "-", "-", "-"});
+    table.rows.push_back(
+        {one.who, "", "", std::to_string(one.tasks), percent(one.csr), "-", percent(one.fcr), "-", "-", "-"});
   }
   table.notes = published_notes();
   add_remarks(runs, table.notes);
@@ -149,7 +170,7 @@ Table speed_table(std::span<const RunFigures> runs) {
     }
   }
   for (const Published& one : kPublished) {
-    std::vector<std::string> row = {one.who, one.rival, "190", "-"};
+    std::vector<std::string> row = {one.who, one.rival, std::to_string(one.tasks), "-"};
     for (const auto& share : one.fast) row.push_back(percent(share));
     row.insert(row.end(), {"-", "-", "-", "-"});
     table.rows.push_back(std::move(row));
@@ -170,6 +191,7 @@ Table category_table(const RunFigures& run, const std::string& rival) {
   table.columns.push_back({"left out", true});
   for (const Figures& one : run.categories) table.rows.push_back(figures_row(one.category, one, rival));
   table.rows.push_back(figures_row("all", run.overall, rival));
+  if (run.run.about.suite == kPublishedSuite && rival == kPublished[0].rival) add_moka(table, run);
   return table;
 }
 

@@ -14,7 +14,8 @@ namespace kw::report {
 Table headline_table(std::span<const RunFigures> runs);
 // Every run against every rival: fast_p, sure fast_p, means; and what was published.
 Table speed_table(std::span<const RunFigures> runs);
-// `rival` is a name or kBest; where nothing was timed, the columns of speed are empty.
+// `rival` is a name or kBest; where nothing was timed, the columns of speed are empty. A run of the published suite
+// against the published rival has MoKA's figures beside its own.
 Table category_table(const RunFigures& run, const std::string& rival = kBest);
 Table task_table(const RunFigures& run, const std::string& rival = kBest);
 // How near the large tasks come to what the machine allows: products and convolutions to its arithmetic, those that no

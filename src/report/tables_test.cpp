@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/published.h"
+
 namespace kw::report {
 namespace {
 
@@ -33,19 +35,26 @@ RunFigures three_tasks() {
   return run;
 }
 
+Table first_rows(Table table, std::size_t count) {
+  table.rows.resize(count);
+  return table;
+}
+
 TEST(Tables, PutOurFiguresBesideThePublishedOnes) {
   const RunFigures run = three_tasks();
+  EXPECT_EQ(headline_table({&run, 1}).rows.size(), 1 + std::size(kPublished));
   EXPECT_EQ(
-      as_text(headline_table({&run, 1})),
+      as_text(first_rows(headline_table({&run, 1}), 3)),
       "Right: shares of tasks, in percent\n"
-      "  run                        suite  author  tasks   CSR   FCR  FCR on own shapes  roof  candidates  judging\n"
-      "  r1                         mine               3  66.7  66.7               66.7     -           2    1.0 s\n"
-      "  MoKA on MobileKernelBench                   190  93.7     -               75.3     -           -        -\n"
-      "  Claude Sonnet 4.5, once                     190  46.3     -               34.2     -           -        -\n"
-      "  MoKA on MobileKernelBench: arXiv 2603.11935; another setting: a phone's CPU, kernels inside MNN against MNN's "
-      "own operators, right on the tasks' own shapes\n"
-      "  Claude Sonnet 4.5, once: arXiv 2603.11935; another setting: as above, one answer a task and no agents\n");
-  EXPECT_EQ(as_text(speed_table({&run, 1})),
+      "  run                         suite  author  tasks   CSR   FCR  FCR on own shapes  roof  candidates  judging\n"
+      "  r1                          mine               3  66.7  66.7               66.7     -           2    1.0 s\n"
+      "  MoKA on MobileKernelBench                    190  93.7     -               75.3     -           -        -\n"
+      "  Claude Sonnet 4.5, pass@10                   190  62.1     -               47.9     -           -        -\n"
+      "  published rows: arXiv 2603.11935; another setting: the CPU of a Xiaomi 13 phone (Snapdragon 8 Gen 2), kernels "
+      "inside MNN 3.2.2 against MNN's own operators, right within 1e-4 on the tasks' own shapes, the best kernel of a "
+      "task counts; 36 and 40 tasks were held out of a training\n");
+  EXPECT_EQ(speed_table({&run, 1}).rows.size(), 3 + std::size(kPublished));
+  EXPECT_EQ(as_text(first_rows(speed_table({&run, 1}), 4)),
             "Fast: shares of the tasks that count against a rival, in percent\n"
             "  run                        against       tasks  left out  fast0.5  fast1  fast1.5  fast2  sure fast1  "
             "sure fast1.5  geomean  median\n"
@@ -55,12 +64,39 @@ TEST(Tables, PutOurFiguresBesideThePublishedOnes) {
             "       0.0     1.20    1.25\n"
             "  r1                         best              3         0     66.7   33.3     33.3    0.0        33.3    "
             "       0.0     1.20    1.25\n"
-            "  MoKA on MobileKernelBench  mnn             190         -        -   46.8     27.4      -           -    "
-            "         -        -       -\n"
-            "  Claude Sonnet 4.5, once    mnn             190         -        -      -      4.7      -           -    "
+            "  MoKA on MobileKernelBench  mnn             190         -     62.6   46.8     27.4      -           -    "
             "         -        -       -\n"
             "  left out: tasks that the rival itself cannot run right; a task that failed counts as slow\n"
             "  best: the fastest right rival of each task; frameworks less the cost of calling them\n");
+}
+
+TEST(Tables, PutMokasCategoriesBesideThoseOfItsSuite) {
+  RunFigures run = three_tasks();
+  run.run.about.suite = kPublishedSuite;
+  EXPECT_EQ(as_text(category_table(run, "mnn")),
+            "r1 by category, against mnn 3.6.1\n"
+            "  category    tasks    CSR    FCR  fast0.5  fast1  fast1.5  fast2  sure fast1  geomean  left out  MoKA "
+            "CSR  MoKA FCR  MoKA fast1\n"
+            "  Activation      2  100.0  100.0    100.0   50.0     50.0    0.0        50.0     1.20         0     "
+            "100.0      91.7         8.3\n"
+            "  C               1    0.0    0.0      0.0    0.0      0.0    0.0         0.0        -         0         "
+            "-         -           -\n"
+            "  all             3   66.7   66.7     66.7   33.3     33.3    0.0        33.3     1.20         0      "
+            "93.7      75.3        46.8\n"
+            "  MoKA: arXiv 2603.11935; another setting: the CPU of a Xiaomi 13 phone (Snapdragon 8 Gen 2), kernels "
+            "inside MNN 3.2.2 against MNN's own operators, right within 1e-4 on the tasks' own shapes, the best kernel "
+            "of a task counts; 36 and 40 tasks were held out of a training\n");
+  EXPECT_TRUE(category_table(run, "best").notes.empty());
+}
+
+TEST(Published, SharesFallFromCompilingToFast) {
+  for (const Published& one : kPublished) {
+    double before = 1;
+    for (const double share : {one.csr, one.fcr, *one.fast[0], *one.fast[1], *one.fast[2]}) {
+      EXPECT_LE(share, before) << one.who;
+      before = share;
+    }
+  }
 }
 
 TEST(Tables, ShowCategoriesAndTasksAgainstTheChosenRival) {
