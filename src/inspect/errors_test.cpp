@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "inspect/machine_code.h"
 #include "inspect/outline.h"
+#include "targets/cpu/machine_code.h"
 
 namespace kw::inspect {
 namespace {

@@ -1,4 +1,4 @@
-#include "inspect/machine_code.h"
+#include "targets/cpu/machine_code.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "core/verdict.h"
-#include "inspect/machine_code.h"
 #include "ops/graph.h"
+#include "targets/cpu/machine_code.h"
 #include "targets/cpu/roofs.h"
 
 namespace kw::inspect {

@@ -1,4 +1,4 @@
-#include "inspect/performance.h"
+#include "runs/performance.h"
 
 #include <fmt/format.h>
 
