@@ -76,7 +76,7 @@ Status speed() {
   one.pairs = 100;
   one.source = {"warm.cpp", typical_kernel(-4)};
   KW_TRY(const Verdict warm, judge.judge(one));
-  if (!warm.accepted()) return fail("the typical kernel was rejected: {}", warm.reason);
+  if (!warm.accepted()) return fail("the typical kernel was rejected: {}", text_of(warm.reason));
 
   std::vector<double> times, builds, inspections;
   for (int i = 0; i < 9; ++i) {
@@ -87,7 +87,7 @@ Status speed() {
     inspections.push_back(seconds_since(begin));
     KW_TRY(const Verdict verdict, judge.time(one, std::move(inspected)));
     times.push_back(seconds_since(begin));
-    if (!verdict.accepted()) fmt::print("rejected: {}\n", verdict.reason);
+    if (!verdict.accepted()) fmt::print("rejected: {}\n", text_of(verdict.reason));
   }
   fmt::print(
       "one kernel (Relu, 65536 elements; build, examination, 100 pairs): {:.2f} s, median of {}; the build takes "
@@ -109,22 +109,22 @@ Status speed() {
     const auto begin = Clock::now();
     judge::judge_batch(judge, cases, [&](std::size_t, const Result<Verdict>& verdict) {
       accepted += verdict.ok() && verdict->accepted();
-      if (verdict.ok() && !verdict->accepted()) fmt::print("  rejected: {}\n", verdict->reason);
+      if (verdict.ok() && !verdict->accepted()) fmt::print("  rejected: {}\n", text_of(verdict->reason));
     });
     const double spent = seconds_since(begin);
     fmt::print("a batch of 100 with {}: {:.1f} s, {:.2f} a second, {} accepted\n", flags, spent, 100 / spent, accepted);
   }
 
   std::vector<double> starts;
-  KW_TRY(const judge::Arena inputs, judge::Arena::make(true));
-  KW_TRY(const judge::Built built, judge.workshop().build({"kernel.cpp", typical_kernel(1)},
-                                                          {.values = {}, .compiler = "g++", .flags = {"-O3"}}));
+  KW_TRY(const auto calls, judge.device().make_calls());
+  KW_TRY(const auto built,
+         judge.device().build({"kernel.cpp", typical_kernel(1)}, {.values = {}, .compiler = "g++", .flags = {"-O3"}}));
   for (int i = 0; i < 200; ++i) {
     const auto begin = Clock::now();
     {
-      KW_TRY(judge::Cell cell, judge::Cell::open(judge.workshop().sandbox(), built.library, inputs, 1, 1 << 20));
-      if (const auto outcome = cell.loaded(Clock::now() + std::chrono::seconds(5))) return fail("{}", outcome->text);
-      cell.end();
+      KW_TRY(const auto kernel, judge.device().load(*built, *calls, {.threads = 1}));
+      const Reason reason = kernel->finish_loading(Clock::now() + std::chrono::seconds(5));
+      if (!reason.empty()) return fail("{}", text_of(reason));
     }
     starts.push_back(1000 * seconds_since(begin));
   }
@@ -165,7 +165,7 @@ Status noise() {
   int claims = 0;
   for (int i = 0; i < 20; ++i) {
     KW_TRY(const Verdict verdict, judged(0, 500));
-    if (!verdict.accepted()) return fail("rejected: {}", verdict.reason);
+    if (!verdict.accepted()) return fail("rejected: {}", text_of(verdict.reason));
     const Speedup& rival = verdict.speedups.back();
     largest = std::max(largest, std::fabs(rival.median - 1));
     claims += rival.claimed;
@@ -177,7 +177,7 @@ Status noise() {
   int told = 0;
   for (int i = 0; i < 10; ++i) {
     KW_TRY(const Verdict verdict, judged(3, 500));
-    if (!verdict.accepted()) return fail("rejected: {}", verdict.reason);
+    if (!verdict.accepted()) return fail("rejected: {}", text_of(verdict.reason));
     const Speedup& rival = verdict.speedups.back();
     told += rival.claimed && rival.median < 1;
     fmt::print("  slowed {:2}: {:.4f} [{:.4f}, {:.4f}], noise {:.4f}\n", i + 1, rival.median, rival.low, rival.high,
@@ -240,7 +240,7 @@ Status suite() {
       } else if (verdict->accepted() == !wrong) {
         ++good;
       } else {
-        fmt::print("  {}: {} {}\n", cases[index].task->name, name_of(verdict->stage), verdict->reason);
+        fmt::print("  {}: {} {}\n", cases[index].task->name, name_of(verdict->stage), text_of(verdict->reason));
       }
     });
     fmt::print("{}: {} of {} {} ({:.0f} s)\n",

@@ -69,7 +69,7 @@ struct Kernel {
   int (*prepare)(kw_call*) = nullptr;  // null where it has none
 };
 
-Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
+Result<Kernel> build(cpu::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
   KW_TRY(const auto techniques, compose::read_techniques());
   KW_TRY(const auto drafts, compose::drafts_of(graph, techniques));
   const compose::Draft& draft = drafts.front();
@@ -79,10 +79,10 @@ Result<Kernel> build(judge::Workshop& workshop, const ops::Graph& graph, const S
     if (is_open) of_draft[name] = value;
   }
   KW_TRY(const Choice choice, choose(draft.tunables, of_draft));
-  KW_TRY(const judge::Built built, workshop.build({draft.technique + ".cpp", draft.source}, choice));
-  if (!built.library) return fail("{} does not build: {}", draft.technique, built.reason);
+  KW_TRY(const auto built, workshop.build({draft.technique + ".cpp", draft.source}, choice));
+  if (!built->ok()) return fail("{} does not build: {}", draft.technique, text_of(built->reason));
   Kernel kernel{.technique = draft.technique};
-  kernel.library.reset(::dlopen(fmt::format("/proc/self/fd/{}", built.library.get()).c_str(), RTLD_NOW | RTLD_LOCAL));
+  kernel.library.reset(::dlopen(fmt::format("/proc/self/fd/{}", built->file.get()).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (kernel.library == nullptr) return fail("{}", ::dlerror());
   kernel.run = reinterpret_cast<int (*)(kw_call*)>(::dlsym(kernel.library.get(), "kw_run"));
   kernel.prepare = reinterpret_cast<int (*)(kw_call*)>(::dlsym(kernel.library.get(), "kw_prepare"));
@@ -102,10 +102,11 @@ double time_of(const auto& work) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Settings& settings) {
-  KW_TRY(judge::Instance instance, judge::make_instance(task, task.lengths, 1));
+Result<Figures> measure(cpu::Workshop& workshop, const Task& task, const Settings& settings) {
+  KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, 1));
   KW_TRY(const Kernel kernel, build(workshop, instance.graph, settings));
-  kw_call* call = targets::settle(instance.image.data());
+  std::vector<std::byte> image = targets::image_of(instance);
+  kw_call* call = targets::settle(image.data());
 
   std::vector<Memory> all;
   Tensors in, out;
@@ -123,9 +124,9 @@ Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Setti
     std::memcpy(to, bytes.data(), bytes.size());
     input(i) = instance.graph.inputs[i].role == Role::input ? nullptr : to;
   }
-  const Memory kept(instance.kept_bytes);
+  const Memory kept(cpu::kept_bytes(instance.constant_bytes()));
   call->kept = reinterpret_cast<unsigned char*>(kept.data());
-  call->kept_bytes = static_cast<std::int64_t>(instance.kept_bytes);
+  call->kept_bytes = static_cast<std::int64_t>(cpu::kept_bytes(instance.constant_bytes()));
   if (kernel.prepare != nullptr) {
     if (kernel.prepare(call) != KW_OK) return fail("{}: {}", task.name, call->message);
     if (call->kept_used > 0) call->prepared = call->kept;
@@ -134,9 +135,9 @@ Result<Figures> measure(judge::Workshop& workshop, const Task& task, const Setti
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
     call->outputs[i].data = take(out, static_cast<std::size_t>(instance.outputs[i].bytes()));
   }
-  const Memory scratch(instance.scratch_bytes);
+  const Memory scratch(cpu::scratch_bytes(instance.all_bytes()));
   call->scratch = reinterpret_cast<unsigned char*>(scratch.data());
-  call->scratch_bytes = static_cast<std::int64_t>(instance.scratch_bytes);
+  call->scratch_bytes = static_cast<std::int64_t>(cpu::scratch_bytes(instance.all_bytes()));
 
   const auto all_movers = movers();
   const std::size_t many = all_movers.size();
@@ -186,7 +187,7 @@ Status run(const std::vector<std::string>& words) {
       if (report::limit_of(task, ops::cost_of(graph)) == report::Limit::memory) tasks.push_back(task);
     }
   }
-  KW_TRY(judge::Workshop workshop, judge::Workshop::open());
+  KW_TRY(cpu::Workshop workshop, cpu::Workshop::open());
   fmt::print("{:<34} {:<24} {:>7} {:<20} {:>9}\n", "task", "kernel", "GB/s", "moved in", "reached");
   std::vector<double> shares;
   for (const Task& task : tasks) {

@@ -65,7 +65,7 @@ Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge:
 // guest owes the race come from the framework itself, outside of the time.
 class PlainLoop final : public judge::Guest {
  public:
-  static Result<std::unique_ptr<PlainLoop>> start(const RivalFile& rival, const judge::Instance& instance) {
+  static Result<std::unique_ptr<PlainLoop>> start(const RivalFile& rival, const targets::Instance& instance) {
     KW_TRY(Framework framework, Framework::open(rival));
     if (const auto outcome = framework.enter(instance, 1)) return fail("{}", outcome->text);
     std::unique_ptr<PlainLoop> loop(new PlainLoop(std::move(framework)));
@@ -91,14 +91,14 @@ class PlainLoop final : public judge::Guest {
 
   std::string name() const override { return framework_.name() + " in a loop"; }
   std::string version() const override { return framework_.version(); }
-  judge::Outcome enter(const judge::Instance& instance, int threads) override {
+  judge::Outcome enter(const targets::Instance& instance, int threads) override {
     return framework_.enter(instance, threads);
   }
   const std::vector<Tensor>& weights() const override { return framework_.weights(); }
   double overhead_ns() const override { return framework_.overhead_ns(); }
-  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
-                         const judge::Arena& outputs, Clock::time_point deadline) override {
-    return framework_.arrange(layout, instance, inputs, outputs, deadline);
+  judge::Outcome arrange(const targets::SharedCalls& calls, const targets::Instance& instance,
+                         Clock::time_point deadline) override {
+    return framework_.arrange(calls, instance, deadline);
   }
   judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                      Clock::time_point deadline) override {
@@ -130,7 +130,7 @@ class PlainLoop final : public judge::Guest {
 
   explicit PlainLoop(Framework framework) : framework_(std::move(framework)) {}
 
-  Status spawn(const RivalFile& rival, const judge::Instance& instance) {
+  Status spawn(const RivalFile& rival, const targets::Instance& instance) {
     char made[] = "/tmp/kw_plain_loop_XXXXXX";
     if (::mkdtemp(made) == nullptr) return fail("no folder in /tmp: {}", std::strerror(errno));
     folder_ = made;
@@ -161,7 +161,7 @@ class PlainLoop final : public judge::Guest {
   }
 
   // The model and the setting as kw uses them, and inputs with the weights that are in the model.
-  std::string describe(const judge::Instance& instance) const {
+  std::string describe(const targets::Instance& instance) const {
     Json about = {{"model", framework_.model_file().string()},
                   {"folder", framework_.model_file().parent_path().string()},
                   {"setting", framework_.trial().setting},
@@ -223,7 +223,7 @@ Status loop(judge::Judge& judge, const RivalFile& rival, const std::vector<std::
   std::vector<double> ratios;
   for (const std::string& name : tasks.empty() ? kTasks : tasks) {
     KW_TRY(const Task task, suites::find_task(name));
-    KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, 1));
+    KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, 1));
     const auto alone = PlainLoop::start(rival, instance);
     if (!alone.ok()) {
       fmt::print("  {} {}: {}\n", rival.name, name, alone.error().message);
@@ -236,7 +236,7 @@ Status loop(judge::Judge& judge, const RivalFile& rival, const std::vector<std::
     }
     if (guests.size() != 2) {
       fmt::print("  {} {}: {}\n", rival.name, name,
-                 verdict.left_out.empty() ? verdict.reason : verdict.left_out[0].why);
+                 verdict.left_out.empty() ? text_of(verdict.reason) : verdict.left_out[0].why);
       continue;
     }
     std::vector<Pair> pairs;

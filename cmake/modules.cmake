@@ -23,7 +23,8 @@ set(KW_COMMON_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <concepts>
                       <map> <memory> <mutex> <optional> <ostream> <random> <set> <span> <string> <string_view> <thread>
                       <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
                       # of ours, what nearly everything includes
-                      base/files.h base/json.h base/result.h core/task.h core/verdict.h)
+                      ${CMAKE_SOURCE_DIR}/src/base/files.h ${CMAKE_SOURCE_DIR}/src/base/json.h
+                      ${CMAKE_SOURCE_DIR}/src/base/result.h ${CMAKE_SOURCE_DIR}/src/core/task.h ${CMAKE_SOURCE_DIR}/src/core/verdict.h)
 
 function(kw_module name)
   cmake_parse_arguments(ARG "QUICK" "" "DEPENDS;LIBRARIES" ${ARGN})
@@ -71,15 +72,25 @@ function(kw_module name)
 endfunction()
 
 # The table of a plug-in folder: every FOLDER/NAME.cpp defines `RETURNS NAME();` in NAMESPACE; this writes the file that
-# lists them. A file without that function fails to link, by name.
+# lists them. A file without that function fails to link, by name. IN_FOLDERS target.cpp: every folder of the module that
+# has such a file is a plug-in, and the function has the folder's name.
 function(kw_plugins module folder)
-  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER;TYPE;RETURNS" "" ${ARGN})
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${module}/${folder}/*.cpp)
-  list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  cmake_parse_arguments(ARG "" "NAMESPACE;HEADER;TYPE;RETURNS;IN_FOLDERS" "" ${ARGN})
+  if(ARG_IN_FOLDERS)
+    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${module}/*/${ARG_IN_FOLDERS})
+  else()
+    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${module}/${folder}/*.cpp)
+    list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  endif()
   set(declarations "")
   set(entries "")
   foreach(file ${files})
-    get_filename_component(plugin ${file} NAME_WE)
+    if(ARG_IN_FOLDERS)
+      get_filename_component(plugin ${file} DIRECTORY)
+      get_filename_component(plugin ${plugin} NAME)
+    else()
+      get_filename_component(plugin ${file} NAME_WE)
+    endif()
     string(APPEND declarations "${ARG_RETURNS} ${plugin}();\n")
     string(APPEND entries "    ${plugin},\n")
   endforeach()

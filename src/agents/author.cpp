@@ -84,7 +84,8 @@ std::string verdict_text(const Round& round) {
   if (!round.verdict) return "not judged yet";
   const Verdict& verdict = *round.verdict;
   if (verdict.accepted()) return "The judge accepts it.\n" + round.performance;
-  std::string text = fmt::format("Rejected at the stage '{}': {}\n", name_of(verdict.stage), verdict.reason);
+  std::string text = fmt::format("Rejected at the stage '{}': {}\n", name_of(verdict.stage),
+                                 text_of(verdict.reason, Audience::author));
   for (const SourceError& error : verdict.errors) {
     const std::string one = fmt::format("{}:{}: {}\n{}", error.file, error.line, error.message, error.around);
     if (text.size() + one.size() > 3200) {
@@ -117,7 +118,8 @@ std::string history_text(const Work& work) {
         line += " SLOWER than what it began with";
       if (&round == best) line += " BEST";
     } else if (round.verdict) {
-      line += fmt::format(" rejected at {}: {}", name_of(round.verdict->stage), first_line(round.verdict->reason, 140));
+      line += fmt::format(" rejected at {}: {}", name_of(round.verdict->stage),
+                          first_line(text_of(round.verdict->reason, Audience::author), 140));
     }
     if (!round.reflection.empty()) line += "; learned: " + first_line(round.reflection, 160);
     text += line + "\n";

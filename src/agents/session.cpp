@@ -119,8 +119,10 @@ class Session {
     const Clock::time_point begin = Clock::now();
     if (const auto tunables = read_tunables(round.source); !tunables.ok()) {
       // The source's own fault, so a verdict: as a compiler's complaint would be one.
-      round.verdict = Verdict{
-          .task = work.task->name, .target = "cpu", .stage = VerdictStage::build, .reason = tunables.error().message};
+      round.verdict = Verdict{.task = work.task->name,
+                              .target = judge_.device().name(),
+                              .stage = VerdictStage::build,
+                              .reason = {ReasonCode::bad_source, {{"text", tunables.error().message}}}};
       return {};
     }
     judge::Inspected inspected;
@@ -148,7 +150,7 @@ class Session {
   }
 
   static inspect::MachineCode machine_code(const judge::Built& built) {
-    const auto content = sandbox::content_of(built.library, 64 << 20);
+    const auto content = built.code();
     const fs::path file = fs::temp_directory_path() / fmt::format("kw_agent_{}_{}.so", ::getpid(), ::gettid());
     if (!content.ok() || !write_file(file, *content).ok()) return {};
     auto code = inspect::machine_code_of(file);

@@ -111,7 +111,7 @@ class AgentWorker {
 
   Status work_on_all(const std::vector<Task>& tasks) {
     KW_TRY(judge::Judge judge, judge::Judge::open());
-    const store::Machine machine = runs::this_machine(judge.tier().name());
+    const store::Machine machine = runs::this_machine(judge.device().isolation());
     KW_TRY(machine_, store_.add_machine(machine));
     versions_ = std::make_unique<runs::RivalVersions>(machine);
     options.floor = &floor_;
@@ -275,7 +275,7 @@ class AgentWorker {
     if (round.verdict) {
       result = round.right() ? fmt::format("right, {:.2f} x plain", round.speed())
                              : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
-                                           round.verdict->reason.substr(0, 100));
+                                           text_of(round.verdict->reason).substr(0, 100));
     }
     fmt::print(stderr, "  {:<24} round {:>2} {:<12} {}{}\n", task.name.substr(0, 24), round.number, round.role,
                round.parent >= 0 ? fmt::format("from {}: ", round.parent) : "", result);

@@ -126,7 +126,7 @@ Result<std::vector<judge::Guest*>> Guests::of(const Task& task, int threads) con
   for (const auto& framework : frameworks_) all.push_back(framework.get());
   for (const auto& guest : absent_) all.push_back(guest.get());
   if (!best_) return all;
-  KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, threads));
+  KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, threads));
   judge::Guest* best = nullptr;
   double least_ns = 0;
   for (const auto& framework : frameworks_) {

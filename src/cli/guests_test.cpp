@@ -101,7 +101,7 @@ TEST_F(ChosenGuests, ThatAreLargeAreNotInstalledUnasked) {
   const Task task = *suites::find_task("Relu");
   const auto all = guests->of(task, 1);
   ASSERT_EQ(all->size(), 1u);
-  const auto outcome = (*all)[0]->enter(*judge::make_instance(task, task.lengths, 1), 1);
+  const auto outcome = (*all)[0]->enter(*targets::make_instance(task, task.lengths, 1), 1);
   ASSERT_TRUE(outcome);
   EXPECT_NE(outcome->text.find("several GB: kw rivals install torch"), std::string::npos) << outcome->text;
   EXPECT_FALSE(fs::exists(rivals::find_rival("torch")->environment()));

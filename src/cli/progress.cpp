@@ -252,7 +252,7 @@ void Progress::finish(std::int64_t id, const std::string& task, const std::strin
                          {"candidate", candidate},
                          {"accepted", verdict.accepted()},
                          {"stage", name_of(verdict.stage)},
-                         {"reason", verdict.reason.empty() ? Json(nullptr) : Json(verdict.reason)},
+                         {"reason", verdict.reason.empty() ? Json(nullptr) : Json(text_of(verdict.reason))},
                          {"time_ns", verdict.time_ns ? Json(*verdict.time_ns) : Json(nullptr)},
                          {"speedup", std::move(speedup)}});
   if (!is_best) return;

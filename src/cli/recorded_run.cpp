@@ -103,7 +103,7 @@ class Worker {
     const std::size_t most = kSlicePerCore * std::max(1u, std::thread::hardware_concurrency());
     for (int fruitless = 0; !left.empty() && fruitless < kMostFruitlessJudges;) {
       KW_TRY(judge::Judge judge, judge::Judge::open());
-      KW_CHECK(know_machine(judge.tier().name()));
+      KW_CHECK(know_machine(judge.device().isolation()));
       std::vector<std::size_t> again;
       const std::size_t before = recorded_;
       for (std::size_t begin = 0; begin < left.size(); begin += most) {

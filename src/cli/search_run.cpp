@@ -120,7 +120,7 @@ class SearchWorker {
 
   Status search_all() {
     KW_TRY(judge::Judge judge, judge::Judge::open());
-    const store::Machine machine = this_machine(judge.tier().name());
+    const store::Machine machine = this_machine(judge.device().isolation());
     KW_TRY(machine_, store_.add_machine(machine));
     versions_ = std::make_unique<RivalVersions>(machine);
     std::int64_t before = 0;

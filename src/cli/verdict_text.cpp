@@ -23,7 +23,7 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
   print(out, "{}  {}{}\n", verdict.task,
         verdict.accepted() ? "accepted" : fmt::format("rejected at {}", name_of(verdict.stage)),
         verdict.kept ? "  (judged before; --fresh judges again)" : "");
-  if (!verdict.reason.empty()) print(out, "\n  {}\n", harmless(verdict.reason));
+  if (!verdict.reason.empty()) print(out, "\n  {}\n", harmless(text_of(verdict.reason)));
   for (const SourceError& error : verdict.errors) {
     print(out, "\n  {}:{}: {}\n", error.file, error.line, harmless(error.message));
     out << harmless(error.around);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/paired_ratio.h"
+#include "core/reason.h"
 
 namespace kw {
 
@@ -44,6 +45,7 @@ struct LeftOut {
   std::string rival;
   std::string version;
   std::string why;
+  bool by_accident = false;  // it crashed or did not answer in time: judged again, it may run
 };
 
 // One rival's median of paired ratios: above 1 the candidate is the faster one.
@@ -62,7 +64,7 @@ struct Verdict {
   std::string task;
   std::string target;
   VerdictStage stage = VerdictStage::build;
-  std::string reason;  // why it stopped, for a person; empty when accepted
+  Reason reason;  // why it stopped; none when accepted
   std::vector<SourceError> errors;
   double max_error = 0;  // the largest error over all that was compared, in parts of what is allowed
   std::optional<double> time_ns;

@@ -154,7 +154,8 @@ std::string findings_as_text(const Verdict& verdict) {
   if (verdict.stage == VerdictStage::glance) return "nothing was found wrong at a glance, and nobody looked further\n";
   std::string text = fmt::format("found wrong at the stage '{}'\n", name_of(verdict.stage));
   // What was wrong, what the wrong elements have in common, and in which case: a line each.
-  std::string_view rest = verdict.reason;
+  const std::string reason = text_of(verdict.reason);
+  std::string_view rest = reason;
   while (!rest.empty()) {
     const std::size_t end = rest.find("; ");
     text += fmt::format("  {}\n", rest.substr(0, end));

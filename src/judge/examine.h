@@ -10,18 +10,16 @@
 #include "base/result.h"
 #include "core/verdict.h"
 #include "judge/glance.h"
-#include "judge/instance.h"
 #include "ops/compare.h"
 #include "ops/op.h"
-#include "sandbox/sandbox.h"
-#include "targets/cpu/cell.h"
+#include "targets/target.h"
 
 namespace kw::judge {
 
 // Why a candidate is rejected.
 struct Finding {
   VerdictStage stage = VerdictStage::verify;
-  std::string reason;
+  Reason reason;
 };
 
 struct Examined {
@@ -35,9 +33,8 @@ struct Examined {
 
 struct Exam {
   const Task* task = nullptr;
-  const sandbox::Sandbox* sandbox = nullptr;
-  const sandbox::Descriptor* library = nullptr;
-  const Arena* inputs = nullptr;
+  targets::Device* device = nullptr;
+  const targets::Built* built = nullptr;
   int threads = 1;
   std::uint64_t seed = 0;
   const Glance* glance = nullptr;  // only these inputs, in the task's own shape
@@ -45,14 +42,15 @@ struct Exam {
 
 Result<Examined> examine(const Exam& exam);
 
-// Where a fault's address lies: "4 bytes behind the end of input 0 (x)", or empty where it is near no buffer.
-std::string describe_address(std::uint64_t address, const Layout& layout, const Instance& instance);
+// At which stage a kernel that did this in a case of `stage` is stopped: what it touched or did decides before where.
+VerdictStage stage_of(const Reason& reason, VerdictStage stage);
 
-// The outputs that a call left in the arena, with the shapes that the kernel gave to those that depend on values.
-Result<std::vector<Tensor>> read_outputs(const Cell& cell, const Layout& layout, const Instance& instance,
-                                         std::size_t call, std::string* problem);
+// What a kernel left for a call.
+std::vector<Tensor> outputs_of(targets::LoadedKernel& kernel, const targets::Instance& instance, std::size_t call,
+                               Reason* problem);
 
-// What a candidate's trouble means for its verdict.
-Finding finding_of(const Trouble& trouble, VerdictStage stage, const Layout* layout, const Instance* instance);
+// An instance that the device accepts.
+Result<targets::Instance> instance_for(const targets::Device& device, const Task& task, const Lengths& lengths,
+                                       int threads);
 
 }  // namespace kw::judge

@@ -4,11 +4,23 @@
 #include <string>
 #include <vector>
 
-#include "judge/instance.h"
-#include "targets/cpu/arena.h"
-#include "targets/cpu/cell.h"
+#include "targets/target.h"
 
 namespace kw::judge {
+
+using targets::Clock;
+using targets::Instance;
+
+// What a framework did instead of answering.
+struct Trouble {
+  enum class Kind {
+    refused,  // it says that it cannot
+    crashed,
+    slow,  // no answer in time
+  } kind = Kind::refused;
+  std::string text;
+};
+using Outcome = std::optional<Trouble>;  // none: it went well
 
 class Guest {
  public:
@@ -25,8 +37,7 @@ class Guest {
   // What a call costs on a model with next to nothing in it, as seen with the last run.
   virtual double overhead_ns() const = 0;
 
-  virtual Outcome arrange(const Layout& layout, const Instance& instance, const Arena& inputs, const Arena& outputs,
-                          Clock::time_point deadline) = 0;
+  virtual Outcome arrange(const targets::SharedCalls& calls, const Instance& instance, Clock::time_point deadline) = 0;
   // Calls [first, first + count), with an untimed one of the call `warm` right before them; what they took is added to
   // *time_ns.
   virtual Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
@@ -37,7 +48,7 @@ class Guest {
 };
 
 // What a guest left for a call. Words where its shapes are not possible.
-Result<std::vector<Tensor>> outputs_of(const Guest& guest, const Layout& layout, const Instance& instance,
-                                       const Arena& outputs, std::size_t call);
+Result<std::vector<Tensor>> outputs_of(const Guest& guest, const targets::Outputs& outputs, const Instance& instance,
+                                       std::size_t call);
 
 }  // namespace kw::judge

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "judge/kept_verdicts.h"
 #include "ops/compare.h"
 #include "ops/graph.h"
 
@@ -14,80 +13,76 @@ using namespace std::chrono_literals;
 
 // Its worker is given up when an answer takes longer.
 constexpr auto kMostTime = 20s;
+// Where less of a call's time is the operator's own, the measured overhead is too rough to be taken off.
+constexpr double kLeastOwnShare = 0.05;
 
 }  // namespace
 
-Result<std::vector<Tensor>> outputs_of(const Guest& guest, const Layout& layout, const Instance& instance,
-                                       const Arena& outputs, std::size_t call) {
+Result<std::vector<Tensor>> outputs_of(const Guest& guest, const targets::Outputs& outputs, const Instance& instance,
+                                       std::size_t call) {
   const std::vector<Shape> found = guest.shapes(call);
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
-    const TensorType& type = instance.outputs[i];
-    const Shape shape = type.from_values && i < found.size() ? found[i] : type.shape;
-    if (!check_shape(shape).ok() || shape.count() > type.shape.count()) {
-      return fail("output {} has the shape {}", i, shape.text());
-    }
-    Tensor tensor(type.dtype, shape);
-    const std::byte* bytes = outputs.at(layout.calls[call].outputs[i].offset);
-    std::memcpy(tensor.bytes().data(), bytes, tensor.bytes().size());
-    const auto is_no_bool = [](std::byte value) { return value > std::byte{1}; };
-    if (type.dtype == DType::boolean && std::ranges::any_of(tensor.bytes(), is_no_bool)) {
-      return fail("output {} has bools that are neither 0 nor 1", i);
-    }
-    tensors.push_back(std::move(tensor));
-  }
+  Reason problem;
+  std::vector<Tensor> tensors = targets::read_outputs(
+      outputs, instance, call,
+      [&](std::size_t output) -> targets::FoundShape {
+        const Shape& shape = output < found.size() ? found[output] : instance.outputs[output].shape;
+        return {.rank = static_cast<std::int64_t>(shape.rank()), .lengths = shape.lengths()};
+      },
+      &problem);
+  if (!problem.empty()) return fail("{}", text_of(problem));
   return tensors;
 }
 
-Result<GuestLane> GuestLane::open(Guest& guest, const Instance& instance, int threads) {
-  KW_TRY(Arena outputs, Arena::make(false));
-  GuestLane lane(guest, std::move(outputs));
+GuestLane GuestLane::open(Guest& guest, const Instance& instance, int threads) {
+  GuestLane lane(guest);
   if (const Outcome outcome = guest.enter(instance, threads)) {
-    lane.drop(outcome->kind == Trouble::Kind::refused ? outcome->text : kThisTime + outcome->text);
+    lane.drop(outcome->text, outcome->kind != Trouble::Kind::refused);
   }
   return lane;
 }
 
-void GuestLane::drop(std::string why) {
-  if (in()) dropped_ = why.empty() ? "failed" : std::move(why);
-}
-
-void GuestLane::arrange(const Layout& layout, const Instance& instance, const Arena& inputs, int threads, int core) {
-  outputs_->cut_to(layout.output_bytes);
+void GuestLane::drop(std::string why, bool by_accident) {
   if (!in()) return;
-  if (threads == 1) guest_->pin(core);
-  if (const Outcome outcome = guest_->arrange(layout, instance, inputs, *outputs_, Clock::now() + kMostTime)) {
-    drop(kThisTime + outcome->text);
-  }
+  dropped_ = (by_accident ? "this time " : "") + (why.empty() ? "failed" : std::move(why));
+  by_accident_ = by_accident;
 }
 
-void GuestLane::poison(const Layout& layout, int calls, std::uint8_t value) const {
-  for (int call = 0; call < calls; ++call) {
-    for (const Buffer& buffer : layout.calls[static_cast<std::size_t>(call)].outputs) {
-      std::memset(outputs_->at(buffer.offset), value, buffer.size_bytes);
-    }
+Status GuestLane::arrange(targets::Device& device, const targets::Calls& calls, const Instance& instance, int core) {
+  if (!in()) return {};
+  KW_TRY(outputs_, device.make_outputs(calls));
+  const std::optional<targets::SharedCalls> shared = calls.shared_with(*outputs_);
+  if (!shared) {
+    drop("its process cannot reach the memory of " + device.name());
+    return {};
   }
+  if (instance.threads == 1) guest_->pin(core);
+  if (const Outcome outcome = guest_->arrange(*shared, instance, Clock::now() + kMostTime)) drop(outcome->text, true);
+  return {};
+}
+
+void GuestLane::poison(int calls, std::uint8_t value) const {
+  for (int call = 0; call < calls; ++call) outputs_->poison(static_cast<std::size_t>(call), value, false);
 }
 
 void GuestLane::lap(int calls) {
   double time_ns = 0;
   const auto count = static_cast<std::uint32_t>(calls);
   const Outcome outcome = guest_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
-  if (outcome) return drop(kThisTime + outcome->text);
+  if (outcome) return drop(outcome->text, true);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
   overheads_ns_.push_back(guest_->overhead_ns());
 }
 
 double GuestLane::overhead_ns() const { return median_of(overheads_ns_); }
 
-Status GuestLane::check(const Layout& layout, const Instance& instance, std::size_t call, std::vector<Tensor> inputs) {
+Status GuestLane::check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (instance.constant[i]) inputs[i] = guest_->weights()[i];
   }
   const auto expected = ops::evaluate(instance.graph, inputs);
   if (!expected.ok()) return {};
   ++checked_;
-  const auto got = outputs_of(*guest_, layout, instance, *outputs_, call);
+  const auto got = outputs_of(*guest_, *outputs_, instance, call);
   if (!got.ok()) return drop("wrong: " + got.error().message), Status();
   for (std::size_t i = 0; i < got->size(); ++i) {
     const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
@@ -107,16 +102,26 @@ std::optional<Ratio> GuestLane::ratio(const std::vector<Pair>& pairs, bool as_ca
 }
 
 GuestResult GuestLane::result(std::vector<Pair> pairs, std::uint64_t seed) const {
-  GuestResult result{.name = guest_->name(), .version = guest_->version(), .dropped = dropped_};
-  const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(pairs, true, seed);
-  if (!ratio) {
-    if (result.dropped.empty()) result.dropped = std::string(kThisTime) + "there was no time for enough pairs";
+  GuestResult result{
+      .name = guest_->name(), .version = guest_->version(), .dropped = dropped_, .by_accident = by_accident_};
+  const auto leave_out = [&](std::string why, bool by_accident) {
+    if (!result.dropped.empty()) return result;
+    result.dropped = std::move(why);
+    result.by_accident = by_accident;
     return result;
-  }
+  };
+  const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(pairs, true, seed);
+  if (!ratio) return leave_out("this time there was no time for enough pairs", true);
   std::vector<double> times_ns;
   for (const Pair& pair : pairs) times_ns.push_back(pair.b_ns);
   result.time_ns = median_of(times_ns);
   result.overhead_ns = overhead_ns();
+  if (result.time_ns - result.overhead_ns < kLeastOwnShare * result.time_ns) {
+    return leave_out(
+        fmt::format("dominated by call overhead: a call takes {:.0f} ns, and one of a one-element model {:.0f} ns",
+                    result.time_ns, result.overhead_ns),
+        false);
+  }
   result.ratio = *ratio;
   result.as_called = *as_called;
   result.pairs = std::move(pairs);

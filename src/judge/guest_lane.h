@@ -12,27 +12,28 @@ namespace kw::judge {
 struct GuestResult {
   std::string name;
   std::string version;
-  std::string dropped;      // why its time does not count; empty: it does
-  double time_ns = 0;       // of one call, as called: the median
-  double overhead_ns = 0;   // of that, what calling costs
-  Ratio ratio;              // the candidate against it, less its overhead
-  Ratio as_called;          // and with it
-  std::vector<Pair> pairs;  // as called
+  std::string dropped;       // why its time does not count; empty: it does
+  bool by_accident = false;  // judged again, it may count
+  double time_ns = 0;        // of one call, as called: the median
+  double overhead_ns = 0;    // of that, what calling costs
+  Ratio ratio;               // the candidate against it, less its overhead
+  Ratio as_called;           // and with it
+  std::vector<Pair> pairs;   // as called
 };
 
 class GuestLane {
  public:
-  static Result<GuestLane> open(Guest& guest, const Instance& instance, int threads);
+  static GuestLane open(Guest& guest, const Instance& instance, int threads);
 
   bool in() const { return dropped_.empty(); }
-  void drop(std::string why);
+  void drop(std::string why, bool by_accident = false);
 
-  void arrange(const Layout& layout, const Instance& instance, const Arena& inputs, int threads, int core);
-  void poison(const Layout& layout, int calls, std::uint8_t value) const;
+  Status arrange(targets::Device& device, const targets::Calls& calls, const Instance& instance, int core);
+  void poison(int calls, std::uint8_t value) const;
   // The calls of a group, after an extra one that warms up; the mean time of one is kept where it went well.
   void lap(int calls);
   // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
-  Status check(const Layout& layout, const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
+  Status check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
   bool needs_check() const { return checked_ < 2; }
 
   // One a round.
@@ -45,13 +46,14 @@ class GuestLane {
   // What calling costs, of the time of one call.
   double overhead_ns() const;
 
-  GuestLane(Guest& guest, Arena outputs) : guest_(&guest), outputs_(std::make_unique<Arena>(std::move(outputs))) {}
+  explicit GuestLane(Guest& guest) : guest_(&guest) {}
 
   Guest* guest_;
-  std::unique_ptr<Arena> outputs_;
+  std::unique_ptr<targets::Outputs> outputs_;
   std::vector<double> laps_ns_;
   std::vector<double> overheads_ns_;  // one a lap
   std::string dropped_;
+  bool by_accident_ = false;
   int checked_ = 0;
 };
 

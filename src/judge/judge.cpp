@@ -4,30 +4,29 @@
 
 #include "compose/plain.h"
 #include "ops/graph.h"
-#include "targets/cpu/kept_roofs.h"
-#include "targets/cpu/library.h"
-#include "targets/cpu/roofs.h"
 
 namespace kw::judge {
 namespace {
 
-constexpr char kTarget[] = "cpu";
 constexpr char kPlain[] = "plain";
 constexpr char kReference[] = "reference";
 constexpr std::size_t kMostKept = 64;  // of builds
 constexpr int kGlanceRounds = 10;
 
-void reject(Verdict& verdict, VerdictStage stage, std::string reason) {
+void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.stage = stage;
   verdict.reason = std::move(reason);
 }
 
+Reason bad_source(const Source& source, const Error& error) {
+  return {ReasonCode::bad_source, {{"text", fmt::format("{}: {}", source.name, error.message)}}};
+}
+
 }  // namespace
 
-Result<Judge> Judge::open() {
+Result<Judge> Judge::open(const std::string& device) {
   Judge judge;
-  KW_TRY(Workshop workshop, Workshop::open());
-  judge.workshop_ = std::make_unique<Workshop>(std::move(workshop));
+  KW_TRY(judge.device_, targets::open_device(device));
   judge.lock_ = std::make_unique<std::mutex>();
   return judge;
 }
@@ -41,40 +40,34 @@ Result<Inspected> Judge::inspect(const Case& one) {
   Inspected inspected;
   Verdict& verdict = inspected.verdict;
   verdict.task = one.task->name;
-  verdict.target = kTarget;
-  verdict.tier = tier().name();
+  verdict.target = device_->name();
+  verdict.tier = device_->isolation();
   verdict.caches = one.cold ? "cold" : "warm";
   verdict.glanced = one.glance != nullptr;
 
   const auto tunables = read_tunables(one.source.text);
   if (!tunables.ok()) {
-    reject(verdict, VerdictStage::build, fmt::format("{}: {}", one.source.name, tunables.error().message));
+    reject(verdict, VerdictStage::build, bad_source(one.source, tunables.error()));
     return inspected;
   }
   const auto choice = choose(*tunables, one.settings);
   if (!choice.ok()) {
     // What the source itself says is the candidate's fault, what was set from outside is not.
     if (!one.settings.empty()) return choice.error();
-    reject(verdict, VerdictStage::build, fmt::format("{}: {}", one.source.name, choice.error().message));
+    reject(verdict, VerdictStage::build, bad_source(one.source, choice.error()));
     return inspected;
   }
   KW_TRY(inspected.built, build(one.source, *choice));
   const Built& built = *inspected.built;
-  if (!built.library) {
+  if (!built.ok()) {
     verdict.errors = built.errors;
-    reject(verdict, VerdictStage::build, built.reason);
+    const bool made = built.reason.code == ReasonCode::bad_library;
+    reject(verdict, made ? VerdictStage::load : VerdictStage::build, built.reason);
     return inspected;
   }
-  KW_TRY(const std::string library, sandbox::content_of(built.library, std::uint64_t{64} << 20));
-  if (const std::string problem = check_library(library); !problem.empty()) {
-    reject(verdict, VerdictStage::load, problem);
-    return inspected;
-  }
-  KW_TRY(const Arena inputs, Arena::make(true));
   KW_TRY(const Examined examined, examine({.task = one.task,
-                                           .sandbox = &workshop_->sandbox(),
-                                           .library = &built.library,
-                                           .inputs = &inputs,
+                                           .device = device_.get(),
+                                           .built = &built,
                                            .threads = one.threads,
                                            .seed = secret(),
                                            .glance = one.glance}));
@@ -90,7 +83,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
 
   const auto add_rival = [&](std::string name, const std::shared_ptr<const Built>& theirs) {
     inspected.rival_builds.push_back(theirs);
-    inspected.rivals.push_back({std::move(name), &theirs->library});
+    inspected.rivals.push_back({std::move(name), theirs.get()});
   };
   if (one.reference != nullptr) add_rival(kReference, one.reference);
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
@@ -104,7 +97,11 @@ Result<Inspected> Judge::inspect(const Case& one) {
     }
     KW_TRY(const Choice plain_choice, choose({}, level));
     KW_TRY(const auto theirs, build({"plain.cpp", *source}, plain_choice));
-    if (theirs->library) add_rival(kPlain, theirs);
+    if (theirs->ok()) {
+      add_rival(kPlain, theirs);
+    } else {
+      inspected.plain_problem = text_of(theirs->reason);
+    }
   } else {
     inspected.plain_problem = source.error().message;
   }
@@ -112,7 +109,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
     KW_TRY(const Tunables theirs, read_tunables(other.text));
     KW_TRY(const Choice their_choice, choose(theirs, {}));
     KW_TRY(const auto rival, build(other, their_choice));
-    if (!rival->library) return fail("{}: the rival {}", other.name, rival->reason);
+    if (!rival->ok()) return fail("{}: the rival {}", other.name, text_of(rival->reason));
     add_rival(other.name, rival);
   }
   return inspected;
@@ -126,10 +123,10 @@ Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Ch
     const std::lock_guard guard(*lock_);
     if (const auto found = built_.find(key); found != built_.end()) return found->second;
   }
-  KW_TRY(Built built, workshop_->build(source, choice));
-  auto shared = std::make_shared<const Built>(std::move(built));
+  KW_TRY(std::unique_ptr<const Built> built, device_->build(source, choice));
+  std::shared_ptr<const Built> shared = std::move(built);
   // What a killed compiler left is nobody's word on the source.
-  if (!shared->library && shared->errors.empty()) return shared;
+  if (!shared->ok() && shared->errors.empty()) return shared;
   const std::lock_guard guard(*lock_);
   if (built_.contains(key)) return built_.at(key);
   built_order_.push_back(key);
@@ -167,10 +164,8 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
     rules.stops_early = false;
     rules.budget_s = 600;
   }
-  KW_TRY(const Arena inputs, Arena::make(true));
-  KW_TRY(const RaceResult result,
-         race(*one.task, workshop_->sandbox(), inputs, {one.source.name, &inspected.built->library}, inspected.rivals,
-              one.guests, inspected.allowed, rules));
+  KW_TRY(const RaceResult result, race(*one.task, *device_, {one.source.name, inspected.built.get()}, inspected.rivals,
+                                       one.guests, inspected.allowed, rules));
   if (result.finding) {
     reject(verdict, result.finding->stage, result.finding->reason);
     return verdict;
@@ -195,7 +190,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   }
   for (const GuestResult& guest : result.guests) {
     if (!guest.dropped.empty()) {
-      verdict.left_out.push_back({guest.name, guest.version, guest.dropped});
+      verdict.left_out.push_back({guest.name, guest.version, guest.dropped, guest.by_accident});
       continue;
     }
     const Ratio& ratio = guest.ratio;
@@ -209,10 +204,9 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                                 .called = Called{guest.version, guest.as_called.median, guest.as_called.low,
                                                  guest.as_called.high, guest.time_ns, guest.overhead_ns}});
   }
-  if (const auto roofs = targets::known_roofs()) {
-    KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
-    const Cost cost = ops::cost_of(graph);
-    verdict.roof_fraction = targets::least_time_ns(*roofs, cost) / result.time_ns;
+  KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
+  if (const auto least_ns = device_->least_time_ns(ops::cost_of(graph), one.threads)) {
+    verdict.roof_fraction = *least_ns / result.time_ns;
   }
   return verdict;
 }

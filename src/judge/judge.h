@@ -17,10 +17,15 @@
 #include "judge/examine.h"
 #include "judge/race.h"
 #include "judge/secret.h"
-#include "targets/cpu/arena.h"
-#include "targets/cpu/workshop.h"
+#include "targets/target.h"
 
 namespace kw::judge {
+
+using targets::Built;
+using targets::Source;
+
+// The device of a command that names none.
+inline constexpr char kUsualDevice[] = "cpu";
 
 // What is to be judged, and how.
 struct Case {
@@ -59,7 +64,8 @@ struct Timings {
 
 class Judge {
  public:
-  static Result<Judge> open();
+  // For the kernels of one device, by its name (targets/target.h).
+  static Result<Judge> open(const std::string& device = kUsualDevice);
 
   Result<Verdict> judge(const Case& one);
 
@@ -69,17 +75,16 @@ class Judge {
 
   Timings timings() const;
 
-  const sandbox::Tier& tier() const { return workshop_->sandbox().tier(); }
-  Workshop& workshop() { return *workshop_; }
+  targets::Device& device() { return *device_; }
 
  private:
-  // From the workshop, or as it was built before: a search judges in full what it glanced at, and all candidates of a
+  // From the device, or as it was built before: a search judges in full what it glanced at, and all candidates of a
   // task meet the same rivals.
   Result<std::shared_ptr<const Built>> build(const Source& source, const Choice& choice);
 
   Judge* count_timing();
 
-  std::unique_ptr<Workshop> workshop_;
+  std::unique_ptr<targets::Device> device_;
   std::unique_ptr<std::mutex> lock_;  // of what follows
   Timings timings_;
   int timing_now_ = 0;

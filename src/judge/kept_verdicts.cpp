@@ -1,25 +1,18 @@
 #include "judge/kept_verdicts.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "compose/plain.h"
 #include "judge/verdict_json.h"
-#include "targets/cpu/facts.h"
+#include "ops/graph.h"
+#include "targets/target.h"
 
 namespace kw::judge {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file as it is now: who writes it anew makes another one of it.
-std::string state_of(const char* file) {
-  struct stat about {};
-  if (::stat(file, &about) != 0) return fmt::format("{}: none\n", file);
-  return fmt::format("{}: {} bytes, {}.{:09}\n", file, about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
-}
 
 std::string text_of_lengths(const std::vector<Length>& lengths) {
   std::string text;
@@ -64,10 +57,13 @@ fs::path file_of(const std::string& key) {
 }  // namespace
 
 std::string key_of(const Case& one) {
-  const targets::CpuFacts facts = targets::read_cpu_facts();
-  std::string key = fmt::format("machine {} {} cores\n", facts.model, facts.usable_cores);
-  for (const char* file : {"/proc/self/exe", "/usr/bin/g++", "/usr/bin/clang++"}) key += state_of(file);
+  std::string key = targets::identity_of(kUsualDevice) + targets::state_of("/proc/self/exe");
   key += text_of_task(*one.task);
+  // Its parts may have been edited.
+  if (const auto graph = ops::resolve(*one.task); one.plain && graph.ok()) {
+    if (const auto plain = compose::plain_kernel(*graph); plain.ok())
+      key += fmt::format("plain {:016x}\n", hash_of(*plain));
+  }
   key += fmt::format("threads {} cold {} budget {} pairs {} timed {}\n", one.threads, one.cold, one.budget_s,
                      one.pairs.value_or(0), one.timed);
   for (const auto& [name, value] : one.settings) key += fmt::format("set {}={}\n", name, value);
@@ -92,7 +88,7 @@ std::optional<Verdict> kept_verdict(const std::string& key) {
 }
 
 bool lasts(const Verdict& verdict) {
-  return std::ranges::none_of(verdict.left_out, [](const LeftOut& one) { return one.why.starts_with(kThisTime); });
+  return std::ranges::none_of(verdict.left_out, [](const LeftOut& one) { return one.by_accident; });
 }
 
 void keep_verdict(const std::string& key, const Verdict& verdict) {

@@ -12,8 +12,6 @@ namespace kw::judge {
 std::string key_of(const Case& one);
 
 std::optional<Verdict> kept_verdict(const std::string& key);
-// How the reason begins for which a guest was left out by an accident: it crashed, or did not answer in time.
-inline constexpr char kThisTime[] = "this time ";
 // Nobody was left out by an accident: judged again, it would come out the same.
 bool lasts(const Verdict& verdict);
 

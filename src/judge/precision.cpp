@@ -36,8 +36,8 @@ bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& rand
   return true;
 }
 
-std::string lost_precision(const ops::WideTensor& expected, const Tensor& got) {
-  if (!is_float(got.dtype()) || got.shape() != expected.shape || got.count() < 16) return {};
+std::optional<Imprecision> lost_precision(const ops::WideTensor& expected, const Tensor& got) {
+  if (!is_float(got.dtype()) || got.shape() != expected.shape || got.count() < 16) return std::nullopt;
   double squares = 0;
   for (double value : expected.reals) squares += std::isfinite(value) ? value * value : 0;
   const double size = std::sqrt(squares / static_cast<double>(expected.reals.size()));
@@ -47,15 +47,13 @@ std::string lost_precision(const ops::WideTensor& expected, const Tensor& got) {
     const auto at = static_cast<std::size_t>(i);
     const double error = std::fabs(got.real(i) - expected.reals[at]);
     if (!std::isfinite(expected.reals[at]) || error <= expected.slack_at(at)) continue;
-    if (!std::isfinite(error)) return {};
+    if (!std::isfinite(error)) return std::nullopt;
     most = std::max(most, error / std::max(std::fabs(expected.reals[at]), size));
     ++off;
   }
-  if (most > kMostRelative || static_cast<double>(off) < kLeastShare * static_cast<double>(got.count())) return {};
-  return fmt::format(
-      "less precision than {} has is used inside, or a constant is slightly off: {} of {} elements are off by "
-      "up to {:.1e} of their size",
-      name_of(got.dtype()), off, got.count(), most);
+  if (most > kMostRelative || static_cast<double>(off) < kLeastShare * static_cast<double>(got.count()))
+    return std::nullopt;
+  return Imprecision{off, most};
 }
 
 }  // namespace kw::judge

@@ -5,7 +5,8 @@
 // this tells it from answers that are wrong outright.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -20,7 +21,12 @@ namespace kw::judge {
 // task has no long sums, and nothing was changed.
 bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& random);
 
-// What to say of an answer that ops::compare found wrong, or empty where it is wrong outright.
-std::string lost_precision(const ops::WideTensor& expected, const Tensor& got);
+struct Imprecision {
+  std::int64_t elements = 0;  // that are off
+  double relative = 0;        // by how much of their size, at most
+};
+
+// Of an answer that ops::compare found wrong; none where it is wrong outright.
+std::optional<Imprecision> lost_precision(const ops::WideTensor& expected, const Tensor& got);
 
 }  // namespace kw::judge

@@ -1,8 +1,9 @@
 // How fast is the candidate, against others on the same inputs?
 //
-// Everyone runs in a process of its own, one at a time on one core, in random order, round after round. In each round
-// all get the same inputs, which nobody has seen before; outputs are verified. The clock is read on another core by
-// this process, and what it says is held against the CPU time that the system accounts to the candidate.
+// Everyone has a turn in random order, round after round, one at a time. In each round all get the same inputs, which
+// nobody has seen before; outputs are verified. How a lap is timed is the device's (targets/target.h); here is who
+// comes when (turn_order), what counts (lap_book.h), when it ends (stopping_rule.h), which answers are verified
+// (timed_answers.h) and whether work was hidden (hidden_work.h).
 #pragma once
 
 #include <optional>
@@ -15,14 +16,14 @@
 #include "judge/examine.h"
 #include "judge/glance.h"
 #include "judge/guest_lane.h"
-#include "sandbox/sandbox.h"
-#include "targets/cpu/arena.h"
+#include "targets/target.h"
 
 namespace kw::judge {
 
+// A kernel that takes part.
 struct Contestant {
   std::string name;
-  const sandbox::Descriptor* library = nullptr;
+  const targets::Built* built = nullptr;
 };
 
 struct RaceRules {
@@ -54,8 +55,8 @@ struct RaceResult {
 
 // The first rival is also run against a copy of itself. `allowed` is Examined's: how far two right answers may differ.
 // With no rival the candidate is its own copy. A race that others disturbed is run again, and the quietest counts.
-Result<RaceResult> race(const Task& task, const sandbox::Sandbox& sandbox, const Arena& inputs,
-                        const Contestant& candidate, const std::vector<Contestant>& rivals,
-                        const std::vector<Guest*>& guests, const std::vector<double>& allowed, const RaceRules& rules);
+Result<RaceResult> race(const Task& task, targets::Device& device, const Contestant& candidate,
+                        const std::vector<Contestant>& rivals, const std::vector<Guest*>& guests,
+                        const std::vector<double>& allowed, const RaceRules& rules);
 
 }  // namespace kw::judge

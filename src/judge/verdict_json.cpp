@@ -16,6 +16,14 @@ std::optional<double> number_at(const Json& json, const char* key) {
   return found->get<double>();
 }
 
+// Records that are older than the codes have the sentence alone.
+Reason reason_from(const Json& json) {
+  if (!json.at("reason").is_string()) return {};
+  const auto code = reason_code_named(json.value("reason_code", ""));
+  if (!code) return {ReasonCode::other, {{"text", json.at("reason").text()}}};
+  return {*code, json.value("reason_params", Json()), json.value("on_hidden_case", false)};
+}
+
 }  // namespace
 
 std::string verdict_as_json(const Verdict& verdict) {
@@ -24,7 +32,12 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["target"] = verdict.target;
   json["accepted"] = verdict.accepted();
   json["stage"] = name_of(verdict.stage);
-  json["reason"] = verdict.reason.empty() ? Json(nullptr) : Json(verdict.reason);
+  json["reason"] = verdict.reason.empty() ? Json(nullptr) : Json(text_of(verdict.reason));
+  if (!verdict.reason.empty()) {
+    json["reason_code"] = std::string(name_of(verdict.reason.code));
+    json["reason_params"] = verdict.reason.params;
+    json["on_hidden_case"] = verdict.reason.on_hidden_case;
+  }
   json["errors"] = Json::array();
   for (const SourceError& error : verdict.errors) {
     json["errors"].push_back(
@@ -49,6 +62,7 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["left_out"] = Json::object();
   for (const LeftOut& one : verdict.left_out) {
     json["left_out"][one.rival] = {{"version", one.version}, {"why", one.why}};
+    if (one.by_accident) json["left_out"][one.rival]["by_accident"] = true;
   }
   json["roof_fraction"] = or_null(verdict.roof_fraction);
   json["noise"] = or_null(verdict.noise);
@@ -68,7 +82,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.task = json.at("task");
     verdict.target = json.at("target");
     verdict.stage = stage_named(json.at("stage").get<std::string>()).value_or(verdict.stage);
-    if (json.at("reason").is_string()) verdict.reason = json["reason"];
+    verdict.reason = reason_from(json);
     for (const Json& error : json.at("errors")) {
       verdict.errors.push_back({error.at("file"), error.at("line"), error.at("message"), error.at("around")});
     }
@@ -89,7 +103,10 @@ Result<Verdict> verdict_from_json(const std::string& text) {
                               called.at("high"),    called.at("time_ns"), called.at("overhead_ns")};
     }
     for (const auto& [rival, one] : json.at("left_out").items()) {
-      verdict.left_out.push_back({rival, one.at("version"), one.at("why")});
+      const std::string why = one.at("why");
+      // Older records say it in words alone.
+      verdict.left_out.push_back(
+          {rival, one.at("version"), why, one.value("by_accident", why.starts_with("this time "))});
     }
     verdict.roof_fraction = number_at(json, "roof_fraction");
     verdict.noise = number_at(json, "noise");

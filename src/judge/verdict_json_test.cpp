@@ -10,7 +10,7 @@ Verdict example() {
   verdict.task = "Relu";
   verdict.target = "cpu";
   verdict.stage = VerdictStage::build;
-  verdict.reason = "does not compile";
+  verdict.reason = {ReasonCode::does_not_compile, {{"place", ""}, {"message", "x"}}, true};
   verdict.errors = {{"a.cpp", 3, "expected ;", "> 3 | x\n"}};
   verdict.max_error = 0.5;
   verdict.time_ns = 1200;
@@ -48,7 +48,7 @@ TEST(VerdictJson, RefusesWhatIsNone) {
 
 TEST(VerdictJson, SurvivesBytesThatAreNoText) {
   Verdict verdict = example();
-  verdict.reason = "\xff\xfe broken";
+  verdict.reason = {ReasonCode::other, {{"text", "\xff\xfe broken"}}};
   EXPECT_TRUE(verdict_from_json(verdict_as_json(verdict)).ok());
 }
 

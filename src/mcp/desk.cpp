@@ -286,7 +286,7 @@ struct Desk::Inside {
     int kills = 0;
     for (int judges = 0;;) {
       KW_TRY(const std::shared_ptr<judge::Judge> one, the_judge());
-      tier = one->tier().name();
+      tier = one->device().isolation();
       const Result<Verdict> verdict = judge_once(*one, job);
       if (verdict.ok() && !runs::may_be_somebody_elses_doing(*verdict)) return verdict;
       if (!runs::lives(*one)) {

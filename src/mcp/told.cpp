@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <regex>
-
 #include "base/json.h"
 #include "mcp/desk.h"
 #include "runs/task_text.h"
@@ -13,77 +11,8 @@ namespace {
 
 using runs::time_text;
 
-// What the judge may say of a kernel on a shape that its author must not learn. Nothing else of a reason gets through:
-// no numbers, and no words that the kernel made up itself.
-constexpr const char* kSafeWords[] = {
-    "elements are wrong",
-    "touched memory that is not its own",
-    "wrote before the beginning of output",
-    "wrote behind the end of output",
-    "used an instruction that needs an aligned address on one that is not aligned",
-    "in buffers that are not aligned, at the end of mapped memory",
-    "when called again with the same inputs",
-    "the same inputs give other bits",
-    "kw_run returned",
-    "kw_prepare failed",
-    "did not end in time",
-    "ended its own process",
-    "aborted",
-    "divided an integer by zero",
-    "ran an instruction that this machine does not have",
-    "made the system call",
-    "goes on working after kw_run has returned",
-    "left the control registers changed",
-    "left file descriptors open",
-    "threads alive",
-    "less precision",
-    "was given the shape",
-    "a bool is 0 or 1",
-    "typical values",
-    "few values",
-    "tails values",
-    "ties values",
-    "edges values",
-    "special values",
-};
-
-std::string safe_words_of(const std::string& reason) {
-  std::string words;
-  for (const char* one : kSafeWords) {
-    if (reason.find(one) != std::string::npos) words += (words.empty() ? "" : "; ") + std::string(one);
-  }
-  return words.empty() ? "no more can be told" : words;
-}
-
-// "[0, 2]: got 1.5, expected 1.25 within 1e-06" without what was expected.
-std::string without_expected(const std::string& reason) {
-  static const std::regex expected(", (expected|not \\[)[^;()]*[^;() ]");
-  std::string text = std::regex_replace(reason, expected, "");
-  return text.find("expected") == std::string::npos ? text : safe_words_of(reason);
-}
-
 // Why it was rejected, as its author may know it.
-std::string hint_of(const Verdict& verdict) {
-  switch (verdict.stage) {
-    case VerdictStage::accepted:
-      return "";
-    case VerdictStage::build:
-    case VerdictStage::load:
-    case VerdictStage::glance:
-      return verdict.reason;
-    case VerdictStage::verify:
-    case VerdictStage::time:
-      return without_expected(verdict.reason);
-    case VerdictStage::hidden:
-      return fmt::format("on a hidden shape: {}", safe_words_of(verdict.reason));
-    case VerdictStage::guard:
-    case VerdictStage::precision:
-    case VerdictStage::behaviour:
-      break;
-  }
-  // On which shape is not told: it may have been a hidden one.
-  return safe_words_of(verdict.reason);
-}
+std::string hint_of(const Verdict& verdict) { return text_of(verdict.reason, Audience::author); }
 
 Json told(const Speedup& one) {
   Json json = {

@@ -7,7 +7,7 @@
 namespace kw::mcp {
 namespace {
 
-std::string hint(VerdictStage stage, const std::string& reason) {
+std::string hint(VerdictStage stage, const Reason& reason) {
   Verdict verdict;
   verdict.stage = stage;
   verdict.reason = reason;
@@ -16,32 +16,30 @@ std::string hint(VerdictStage stage, const std::string& reason) {
   return told(verdict)["hint"];
 }
 
-TEST(Told, KeepsExpectedValuesOnTheTasksOwnShape) {
-  EXPECT_EQ(
-      hint(VerdictStage::verify,
-           "output 0 (y): 2 of 64 elements are wrong; [0, 2]: got 1.5, expected 1.25 within 1e-06; [0, 3]: got nan, "
-           "expected -inf within nan (typical values, D=8 N=8)"),
-      "output 0 (y): 2 of 64 elements are wrong; [0, 2]: got 1.5; [0, 3]: got nan (typical values, D=8 N=8)");
-  EXPECT_EQ(hint(VerdictStage::time, "wrong in a timed call: output 0: the result has shape [3], not [4]"),
-            "wrong in a timed call: output 0: the result has shape [3]");
+TEST(Told, KeepsExpectedValuesToItself) {
+  const Reason wrong{
+      ReasonCode::wrong_output,
+      {{"output", 0},
+       {"name", "y"},
+       {"wrong", 2},
+       {"count", 64},
+       {"examples", Json::array({{{"at", "[0, 2]"}, {"got", "1.5"}, {"expected", "1.25"}, {"allowed", "1e-06"}}})},
+       {"case", {{"values", "typical"}, {"lengths", {{"D", 8}, {"N", 8}}}}}}};
+  EXPECT_EQ(hint(VerdictStage::verify, wrong),
+            "output 0 (y): 2 of 64 elements are wrong; [0, 2]: got 1.5 (typical values, D=8 N=8)");
 }
 
-TEST(Told, LetsOnlyKnownWordsOutOfAHiddenShape) {
-  EXPECT_EQ(
-      hint(VerdictStage::hidden,
-           "output 0 (y): 3 of 37 elements are wrong; [1]: got 37, expected 2 within 0 (special values, D=37 N=1)"),
-      "on a hidden shape: elements are wrong; special values");
-  EXPECT_EQ(hint(VerdictStage::hidden, "kw_run returned 3: D is 37 and expected 5 (typical values, D=37)"),
-            "on a hidden shape: kw_run returned; typical values");
-  EXPECT_EQ(
-      hint(VerdictStage::guard,
-           "touched memory that is not its own in kw_run: 37 bytes behind the end of input 0 (x) (ties values, D=37)"),
-      "touched memory that is not its own; ties values");
-  EXPECT_EQ(hint(VerdictStage::behaviour, "something new, D=37"), "no more can be told");
+TEST(Told, TellsNoShapeAndNoNumberOfAHiddenCase) {
+  const Reason wrong{
+      ReasonCode::wrong_output,
+      {{"output", 0}, {"wrong", 3}, {"count", 37}, {"case", {{"values", "special"}, {"lengths", {{"D", 37}}}}}},
+      true};
+  EXPECT_EQ(hint(VerdictStage::hidden, wrong), "on a hidden shape: elements are wrong; special values");
 }
 
 TEST(Told, TellsAllOfACompilersWords) {
-  EXPECT_EQ(hint(VerdictStage::build, "does not compile: kernel.cpp:3: expected ;"),
+  EXPECT_EQ(hint(VerdictStage::build,
+                 {ReasonCode::does_not_compile, {{"place", "kernel.cpp:3: "}, {"message", "expected ;"}}}),
             "does not compile: kernel.cpp:3: expected ;");
 }
 

@@ -38,11 +38,13 @@ std::string place(std::int64_t index, const Shape& shape) {
 Comparison compare(const WideTensor& expected, const Tensor& got) {
   Comparison result;
   if (got.dtype() != expected.dtype) {
-    result.problem = fmt::format("the result is {}, not {}", name_of(got.dtype()), name_of(expected.dtype));
+    result.got_type = fmt::format("is {}", name_of(got.dtype()));
+    result.expected_type = name_of(expected.dtype);
     return result;
   }
   if (got.shape() != expected.shape) {
-    result.problem = fmt::format("the result has shape {}, not {}", got.shape().text(), expected.shape.text());
+    result.got_type = fmt::format("has shape {}", got.shape().text());
+    result.expected_type = expected.shape.text();
     return result;
   }
   const auto note = [&](std::size_t i, double value, double wanted, double allowed) {
@@ -80,7 +82,7 @@ Comparison compare(const WideTensor& expected, const Tensor& got) {
 }
 
 std::string Comparison::text(const WideTensor& expected) const {
-  if (!problem.empty()) return problem;
+  if (!got_type.empty()) return fmt::format("the result {}, not {}", got_type, expected_type);
   if (right()) return "right";
   std::string result = fmt::format("{} of {} elements are wrong", wrong, expected.count());
   for (const Mismatch& example : examples) {
@@ -88,6 +90,19 @@ std::string Comparison::text(const WideTensor& expected) const {
                           example.got, example.expected, example.allowed);
   }
   return result;
+}
+
+Json Comparison::data(const WideTensor& expected) const {
+  if (!got_type.empty()) return {{"got_type", got_type}, {"expected_type", expected_type}};
+  Json all = Json::array();
+  for (const Mismatch& example : examples) {
+    // As text: JSON has no infinities and no NaN.
+    all.push_back({{"at", place(example.index, expected.shape)},
+                   {"got", fmt::format("{:.9g}", example.got)},
+                   {"expected", fmt::format("{:.9g}", example.expected)},
+                   {"allowed", fmt::format("{:.2g}", example.allowed)}});
+  }
+  return {{"wrong", wrong}, {"count", expected.count()}, {"examples", std::move(all)}};
 }
 
 }  // namespace kw::ops

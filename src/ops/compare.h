@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
@@ -18,14 +19,17 @@ struct Mismatch {
 };
 
 struct Comparison {
-  std::string problem;             // the types or shapes differ, or nothing was there to compare; else empty
+  std::string got_type;            // where types or shapes differ: "has shape [3]", "is float32"
+  std::string expected_type;       // "[4]", "float64"
   std::int64_t wrong = 0;          // elements outside their slack
   std::vector<Mismatch> examples;  // the first few of them
   double worst = 0;                // the largest |got - expected| / allowed over elements with slack
 
-  bool right() const { return problem.empty() && wrong == 0; }
+  bool right() const { return got_type.empty() && wrong == 0; }
   // "3 of 64 elements are wrong; [0, 2]: got 1.5, expected 1.25 within 1e-06"
   std::string text(const WideTensor& expected) const;
+  // The same as the parameters of ReasonCode::wrong_output.
+  Json data(const WideTensor& expected) const;
 };
 
 // NaN is right where NaN is expected and nowhere else; an infinity where the exact result is beyond the type's range.

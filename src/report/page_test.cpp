@@ -95,7 +95,10 @@ TEST_F(APage, SaysWhatItLeavesOutToStaySmall) {
 }
 
 TEST_F(APage, ListsCandidatesInTheOrderOfJudgingWithTheirReasons) {
-  Verdict wrong{.task = "Relu", .target = "cpu", .stage = VerdictStage::verify, .reason = "wrong"};
+  Verdict wrong{.task = "Relu",
+                .target = "cpu",
+                .stage = VerdictStage::verify,
+                .reason = {ReasonCode::other, {{"text", "wrong"}}}};
   store::NewItem lost = store::item_by_hand(3, "c");
   lost.problem = "cannot be read";
   std::vector<store::NewItem> items = {store::item_by_hand(1, "a"), store::item_by_hand(2, "b"), lost,

@@ -15,11 +15,10 @@ class Absent final : public judge::Guest {
 
   std::string name() const override { return name_; }
   std::string version() const override { return "not installed"; }
-  judge::Outcome enter(const judge::Instance&, int) override { return refusal(); }
+  judge::Outcome enter(const targets::Instance&, int) override { return refusal(); }
   const std::vector<Tensor>& weights() const override { return no_weights_; }
   double overhead_ns() const override { return 0; }
-  judge::Outcome arrange(const judge::Layout&, const judge::Instance&, const judge::Arena&, const judge::Arena&,
-                         judge::Clock::time_point) override {
+  judge::Outcome arrange(const targets::SharedCalls&, const targets::Instance&, judge::Clock::time_point) override {
     return refusal();
   }
   judge::Outcome run(std::uint32_t, std::uint32_t, std::uint32_t, double*, judge::Clock::time_point) override {

@@ -5,7 +5,6 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "judge/instance.h"
 
 namespace kw::rivals {
 namespace {
@@ -49,7 +48,7 @@ Result<Checked> check(const RivalFile& rival, const std::string& suite, const st
   keep_overhead(rival, checked.overhead_ns);
   for (const Task& task : tasks) {
     Trial trial;
-    const auto instance = judge::make_instance(task, task.lengths, 1);
+    const auto instance = targets::make_instance(task, task.lengths, 1);
     if (instance.ok()) {
       KW_CHECK(framework.forget(*instance));
       if (const judge::Outcome outcome = framework.enter(*instance, 1); outcome && framework.trial().right()) {

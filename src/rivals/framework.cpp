@@ -11,6 +11,7 @@
 #include "ops/draw.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
+#include "targets/cpu/call_memory.h"
 
 namespace kw::rivals {
 namespace {
@@ -56,29 +57,25 @@ Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptor
   return std::nullopt;
 }
 
-// Buffers of the guest's own, to try it out.
+// Memory of the framework's own, to try it out.
 struct Stage {
-  judge::Arena inputs, outputs;
-  judge::Layout layout;
+  std::unique_ptr<cpu::CallMemory> calls;
+  std::unique_ptr<cpu::OwnOutputs> outputs;
 };
 
-Result<Stage> make_stage(const judge::Instance& instance, int calls) {
-  KW_TRY(judge::Arena inputs, judge::Arena::make(true));
-  KW_TRY(judge::Arena outputs, judge::Arena::make(false));
+Result<Stage> make_stage(const targets::Instance& instance, int calls) {
+  Stage stage;
+  KW_TRY(stage.calls, cpu::CallMemory::make());
   Random random(1);
-  const std::vector<judge::Place> places(static_cast<std::size_t>(calls), judge::Place::aligned);
-  Stage stage{std::move(inputs), std::move(outputs),
-              judge::lay_out(instance.inputs, instance.constant, instance.outputs, places, random)};
-  stage.inputs.cut_to(stage.layout.input_bytes);
-  stage.outputs.cut_to(stage.layout.output_bytes);
+  const std::vector<targets::Place> places(static_cast<std::size_t>(calls), targets::Place::aligned);
+  KW_CHECK(stage.calls->lay_out(instance, places, random));
+  KW_TRY(stage.outputs, cpu::OwnOutputs::make(*stage.calls));
   return stage;
 }
 
-void fill(const Stage& stage, const judge::Instance& instance, std::size_t call, const std::vector<Tensor>& tensors) {
+void fill(const Stage& stage, const targets::Instance& instance, std::size_t call, const std::vector<Tensor>& tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (instance.constant[i]) continue;
-    const judge::Buffer& buffer = stage.layout.calls[call].inputs[i];
-    std::memcpy(stage.inputs.at(buffer.offset), tensors[i].bytes().data(), buffer.size_bytes);
+    if (!instance.constant[i]) stage.calls->write(call, i, tensors[i]);
   }
 }
 
@@ -145,7 +142,7 @@ Status Framework::wake() {
   return {};
 }
 
-Result<Framework::Model> Framework::model_of(const judge::Instance& instance) {
+Result<Framework::Model> Framework::model_of(const targets::Instance& instance) {
   weights_ = ops::draw_inputs(instance.graph, ops::Manner::typical, kWeightsSeed);
   Model model;
   KW_TRY(model.text, suites::write_onnx(instance.graph, weights_));
@@ -157,8 +154,8 @@ Result<Framework::Model> Framework::model_of(const judge::Instance& instance) {
   return model;
 }
 
-Result<Outcome> Framework::load(const std::string& model_file, const fs::path& folder, const judge::Instance& instance,
-                                const std::string& setting, int threads, Side side) {
+Result<Outcome> Framework::load(const std::string& model_file, const fs::path& folder,
+                                const targets::Instance& instance, const std::string& setting, int threads, Side side) {
   KW_CHECK(wake());
   Json inputs = Json::array(), outputs = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -180,27 +177,27 @@ Result<Outcome> Framework::load(const std::string& model_file, const fs::path& f
   return outcome;
 }
 
-Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
-                           const judge::Arena& outputs, Clock::time_point deadline) {
-  return arrange(layout, instance, inputs, outputs, deadline, Side::task);
+Outcome Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                           Clock::time_point deadline) {
+  return arrange(shared, instance, deadline, Side::task);
 }
 
-Outcome Framework::arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
-                           const judge::Arena& outputs, Clock::time_point deadline, Side side) {
+Outcome Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                           Clock::time_point deadline, Side side) {
   Json types = {{"inputs", Json::array()}, {"outputs", Json::array()}}, calls = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     if (!instance.constant[i]) types["inputs"].push_back(type_of(instance.inputs[i]));
   }
   for (const TensorType& type : instance.outputs) types["outputs"].push_back(type_of(type));
-  for (const judge::Layout::Call& call : layout.calls) {
+  for (const targets::SharedCalls::Call& call : shared.calls) {
     Json offsets = {Json::array(), Json::array()};
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      if (!instance.constant[i]) offsets[0].push_back(call.inputs[i].offset);
+      if (!instance.constant[i]) offsets[0].push_back(call.inputs[i]);
     }
-    for (const judge::Buffer& buffer : call.outputs) offsets[1].push_back(buffer.offset);
+    for (const std::uint64_t offset : call.outputs) offsets[1].push_back(offset);
     calls.push_back(std::move(offsets));
   }
-  const int files[] = {inputs.descriptor(), outputs.descriptor()};
+  const int files[] = {shared.inputs_file, shared.outputs_file};
   Json answer;
   const Json command = {{"do", "arrange"}, {"of", word_of(side)}, {"types", types}, {"calls", calls}};
   return ask(worker_, command, files, deadline, &answer);
@@ -240,7 +237,7 @@ std::vector<Shape> Framework::shapes(std::size_t call) const {
   return call < shapes_.size() ? shapes_[call] : std::vector<Shape>();
 }
 
-Trial Framework::try_setting(const Model& model, const judge::Instance& instance, const std::string& setting,
+Trial Framework::try_setting(const Model& model, const targets::Instance& instance, const std::string& setting,
                              int threads) {
   Trial trial{.setting = setting};
   const auto missed = [&](Trial::State state, std::string why) {
@@ -263,7 +260,7 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
   const auto stage = make_stage(instance, kCalls);
   if (!stage.ok()) return missed(Trial::State::failed, stage.error().message);
   if (const Outcome outcome =
-          arrange(stage->layout, instance, stage->inputs, stage->outputs, Clock::now() + patience_.run)) {
+          arrange(*stage->calls->shared_with(*stage->outputs), instance, Clock::now() + patience_.run)) {
     return stopped_by(*outcome);
   }
   // Twice on other inputs: what runs nothing shows the first answer again.
@@ -280,7 +277,7 @@ Trial Framework::try_setting(const Model& model, const judge::Instance& instance
     }
     const auto expected = ops::evaluate(instance.graph, inputs);
     if (!expected.ok()) return missed(Trial::State::failed, expected.error().message);
-    const auto got = judge::outputs_of(*this, stage->layout, instance, stage->outputs, call);
+    const auto got = judge::outputs_of(*this, *stage->outputs, instance, call);
     if (!got.ok()) return missed(Trial::State::wrong, got.error().message);
     for (std::size_t i = 0; i < got->size(); ++i) {
       const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
@@ -308,7 +305,7 @@ fs::path Framework::trial_file(const Model& model, int threads) {
   return model.folder / fmt::format("{}-{}", threads, kTrialFile);
 }
 
-Trial Framework::tried(const judge::Instance& instance, int threads) {
+Trial Framework::tried(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return {.why = model.error().message};
   if (const auto kept = read_file(trial_file(*model, threads)); kept.ok()) return trial_from_json(*kept);
@@ -317,7 +314,7 @@ Trial Framework::tried(const judge::Instance& instance, int threads) {
   return try_all(*model, instance, threads);
 }
 
-Trial Framework::try_all(const Model& model, const judge::Instance& instance, int threads) {
+Trial Framework::try_all(const Model& model, const targets::Instance& instance, int threads) {
   const fs::path file = trial_file(model, threads);
   if (const auto kept = read_file(file); kept.ok()) return trial_from_json(*kept);
   if (const auto kept = passing_.find(file.string()); kept != passing_.end()) return kept->second;
@@ -347,7 +344,7 @@ Trial Framework::try_all(const Model& model, const judge::Instance& instance, in
   return best;
 }
 
-Outcome Framework::enter(const judge::Instance& instance, int threads) {
+Outcome Framework::enter(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
   model_file_ = model->folder / "task.onnx";
@@ -371,7 +368,7 @@ Outcome Framework::enter(const judge::Instance& instance, int threads) {
   return std::nullopt;
 }
 
-Status Framework::forget(const judge::Instance& instance) {
+Status Framework::forget(const targets::Instance& instance) {
   KW_TRY(const Model model, model_of(instance));
   std::error_code error;
   fs::remove_all(model.folder, error);
@@ -391,7 +388,7 @@ Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   if (overhead_of_ == setting) return {};
   KW_TRY(Task task, suites::find_task("Relu"));
   for (auto& [name, value] : task.lengths) value = 1;
-  KW_TRY(const judge::Instance instance, judge::make_instance(task, task.lengths, threads));
+  KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, threads));
   const std::vector<Tensor> kept = weights_;
   KW_TRY(const Model model, model_of(instance));
   weights_ = kept;
@@ -400,7 +397,7 @@ Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   if (loaded) return fail("{} cannot run a model of one number: {}", rival_.name, loaded->text);
   KW_TRY(const Stage stage, make_stage(instance, kOverheadCalls));
   const auto deadline = [&] { return Clock::now() + patience_.run; };
-  Outcome outcome = arrange(stage.layout, instance, stage.inputs, stage.outputs, deadline(), Side::nothing);
+  Outcome outcome = arrange(*stage.calls->shared_with(*stage.outputs), instance, deadline(), Side::nothing);
   double time_ns = 0;
   if (!outcome) outcome = run(0, kOverheadCalls, 0, &time_ns, deadline(), Side::nothing);
   if (outcome) return fail("{}: {}", rival_.name, outcome->text);

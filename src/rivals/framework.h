@@ -54,11 +54,11 @@ class Framework final : public judge::Guest {
 
   std::string name() const override { return rival_.name; }
   std::string version() const override { return rival_.version(); }
-  judge::Outcome enter(const judge::Instance& instance, int threads) override;
+  judge::Outcome enter(const targets::Instance& instance, int threads) override;
   const std::vector<Tensor>& weights() const override { return weights_; }
   double overhead_ns() const override { return overhead_ns_; }
-  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
-                         const judge::Arena& outputs, Clock::time_point deadline) override;
+  judge::Outcome arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                         Clock::time_point deadline) override;
   judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                      Clock::time_point deadline) override;
   std::vector<Shape> shapes(std::size_t call) const override;
@@ -69,9 +69,9 @@ class Framework final : public judge::Guest {
   // The model of that task, as ONNX; its folder holds conversions.
   const std::filesystem::path& model_file() const { return model_file_; }
   // How a task went earlier; without starting anything where that is known, else it is tried now.
-  Trial tried(const judge::Instance& instance, int threads);
+  Trial tried(const targets::Instance& instance, int threads);
   // Forgets what is remembered of a task's settings.
-  Status forget(const judge::Instance& instance);
+  Status forget(const targets::Instance& instance);
   // What a call costs beyond the operator, in the first setting.
   Result<double> measure_overhead();
 
@@ -83,20 +83,20 @@ class Framework final : public judge::Guest {
 
   Framework(RivalFile rival, Patience patience) : rival_(std::move(rival)), patience_(patience) {}
 
-  Result<Model> model_of(const judge::Instance& instance);
+  Result<Model> model_of(const targets::Instance& instance);
   // Where the trials of a model are kept.
   static std::filesystem::path trial_file(const Model& model, int threads);
   // An Error: the worker is gone. An Outcome: it said no.
   Status wake();
   Result<judge::Outcome> load(const std::string& model_file, const std::filesystem::path& folder,
-                              const judge::Instance& instance, const std::string& setting, int threads,
+                              const targets::Instance& instance, const std::string& setting, int threads,
                               Side side = Side::task);
-  judge::Outcome arrange(const judge::Layout& layout, const judge::Instance& instance, const judge::Arena& inputs,
-                         const judge::Arena& outputs, Clock::time_point deadline, Side side);
+  judge::Outcome arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                         Clock::time_point deadline, Side side);
   judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                      Clock::time_point deadline, Side side);
-  Trial try_setting(const Model& model, const judge::Instance& instance, const std::string& setting, int threads);
-  Trial try_all(const Model& model, const judge::Instance& instance, int threads);
+  Trial try_setting(const Model& model, const targets::Instance& instance, const std::string& setting, int threads);
+  Trial try_all(const Model& model, const targets::Instance& instance, int threads);
   Status measure_overhead_in(const std::string& setting, int threads);
 
   RivalFile rival_;

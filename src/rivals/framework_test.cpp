@@ -62,7 +62,7 @@ TEST_P(SlowEveryRival, RunsTasksOfManyKindsRight) {
     auto framework = Framework::open(rival);
     ASSERT_TRUE(framework.ok());
     const Task task = *suites::find_task(name);
-    const auto instance = judge::make_instance(task, task.lengths, 1);
+    const auto instance = targets::make_instance(task, task.lengths, 1);
     ASSERT_TRUE(framework->forget(*instance).ok());
     const judge::Outcome outcome = framework->enter(*instance, 1);
     EXPECT_FALSE(outcome) << name << ": " << outcome->text;
@@ -76,7 +76,7 @@ TEST_P(SlowEveryRival, IsTimedBesideAKernel) {
   if (const std::string why = missing(); !why.empty()) GTEST_SKIP() << why;
   auto framework = Framework::open(ready(GetParam()));
   const Verdict verdict = judged("Relu", {&*framework});
-  ASSERT_TRUE(verdict.accepted()) << verdict.reason;
+  ASSERT_TRUE(verdict.accepted()) << text_of(verdict.reason);
   ASSERT_EQ(verdict.speedups.size(), 2u) << (verdict.left_out.empty() ? "" : verdict.left_out[0].why);
   const Speedup& guest = verdict.speedups[1];
   EXPECT_EQ(guest.rival, GetParam());
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(All, SlowEveryRival, testing::ValuesIn(names()), [](con
 TEST_F(SlowRivals, RememberWhatServesATaskBest) {
   auto framework = Framework::open(ready("onnxruntime"));
   const Task task = *suites::find_task("ELU");
-  const auto instance = judge::make_instance(task, task.lengths, 1);
+  const auto instance = targets::make_instance(task, task.lengths, 1);
   ASSERT_TRUE(framework->forget(*instance).ok());
   ASSERT_FALSE(framework->enter(*instance, 1));
   const double time_ns = framework->trial().time_ns;
@@ -135,13 +135,13 @@ TEST_F(SlowRivals, ThatGoWrongDoNotCountAndTheJudgingGoesOn) {
         Bad{"eats_memory", "MemoryError", usual}, Bad{"ends", "ended by itself", usual}}) {
     auto framework = Framework::open(a_double(real, folder, bad.how), bad.patience);
     const Task task = *suites::find_task("Relu");
-    ASSERT_TRUE(framework->forget(*judge::make_instance(task, task.lengths, 1)).ok());
+    ASSERT_TRUE(framework->forget(*targets::make_instance(task, task.lengths, 1)).ok());
     const Verdict verdict = judged("Relu", {&*framework}, 60);
-    EXPECT_TRUE(verdict.accepted()) << bad.how << ": " << verdict.reason;
+    EXPECT_TRUE(verdict.accepted()) << bad.how << ": " << text_of(verdict.reason);
     EXPECT_EQ(verdict.speedups.size(), 1u) << bad.how;
     ASSERT_EQ(verdict.left_out.size(), 1u) << bad.how;
     EXPECT_NE(verdict.left_out[0].why.find(bad.words), std::string::npos) << bad.how << ": " << verdict.left_out[0].why;
-    ASSERT_TRUE(framework->forget(*judge::make_instance(task, task.lengths, 1)).ok());
+    ASSERT_TRUE(framework->forget(*targets::make_instance(task, task.lengths, 1)).ok());
   }
 }
 
@@ -149,7 +149,7 @@ TEST_F(SlowRivals, ThatPrintWithoutEndAreNotHeard) {
   const ScratchFolder folder;
   auto framework = Framework::open(a_double(ready("onnxruntime"), folder, "prints"));
   const Task task = *suites::find_task("Relu");
-  const auto instance = judge::make_instance(task, task.lengths, 1);
+  const auto instance = targets::make_instance(task, task.lengths, 1);
   ASSERT_TRUE(framework->forget(*instance).ok());
   testing::internal::CaptureStdout();
   const judge::Outcome outcome = framework->enter(*instance, 1);

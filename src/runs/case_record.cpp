@@ -12,8 +12,6 @@ namespace kw::runs {
 namespace {
 
 // How the judge words it.
-constexpr const char* kSignsOfAKill[] = {"signal 9", "Killed signal", "needed more memory", "was lost"};
-
 Json json_of(const Settings& settings) {
   Json json = Json::object();
   for (const auto& [name, value] : settings) json[name] = value;
@@ -71,12 +69,10 @@ std::string names_of(const std::vector<judge::Guest*>& guests) {
 }
 
 bool may_be_somebody_elses_doing(const Verdict& verdict) {
-  return !verdict.accepted() && std::ranges::any_of(kSignsOfAKill, [&](const char* sign) {
-    return verdict.reason.find(sign) != std::string::npos;
-  });
+  return !verdict.accepted() && kw::may_be_somebody_elses_doing(verdict.reason);
 }
 
-bool lives(judge::Judge& judge) { return judge.workshop().sandbox().run("tool", {}, {}, {}).ok(); }
+bool lives(judge::Judge& judge) { return judge.device().alive(); }
 
 std::string terms_of(const judge::Case& one) {
   return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");

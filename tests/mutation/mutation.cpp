@@ -94,12 +94,10 @@ Task small_one(const Task& task) {
 // Whether any of many further examinations finds something.
 Result<bool> is_wrong_somewhere(judge::Judge& judge, const Task& task, const judge::Built& built) {
   for (int i = 0; i < kMoreExams; ++i) {
-    KW_TRY(const judge::Arena inputs, judge::Arena::make(true));
     const Task small = small_one(task);
     KW_TRY(const judge::Examined examined, judge::examine({.task = i < kFullExams ? &task : &small,
-                                                           .sandbox = &judge.workshop().sandbox(),
-                                                           .library = &built.library,
-                                                           .inputs = &inputs,
+                                                           .device = &judge.device(),
+                                                           .built = &built,
                                                            .seed = judge::secret()}));
     if (examined.finding) return true;
   }

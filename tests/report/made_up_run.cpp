@@ -54,13 +54,14 @@ Verdict rejection(const std::string& task, Random& random) {
   };
   const Kind& kind = kKinds[static_cast<std::size_t>(random.uniform(0, 8.999))];
   Verdict verdict{.task = task, .target = "cpu", .stage = kind.stage};
-  verdict.reason = fmt::format(fmt::runtime(kind.reason), static_cast<int>(random.uniform(1, 99)),
-                               static_cast<int>(random.uniform(1, 9999)));
+  const std::string text = fmt::format(fmt::runtime(kind.reason), static_cast<int>(random.uniform(1, 99)),
+                                       static_cast<int>(random.uniform(1, 9999)));
+  verdict.reason = {ReasonCode::other, {{"text", text}}};
   if (kind.stage == VerdictStage::build) {
     verdict.errors.push_back(
         {.file = "kernel.cpp",
          .line = 17,
-         .message = verdict.reason,
+         .message = text,
          .around = "   16 |   int64_t i = 0;\n>  17 |   y[i] = _mm256_fmadd_sp(x[i], x[i]);\n   18 | }"});
   }
   return verdict;

@@ -70,7 +70,10 @@ Result<std::int64_t> add_hostile_run(store::Store& store, const store::TaskSnaps
                                .claimed = true,
                                .times = std::vector<Pair>(8, Pair{1e4, 2e4})});
   accepted.left_out.push_back({.rival = evil + "2", .version = evil, .why = evil});
-  Verdict rejected{.task = task.name, .target = "cpu", .stage = VerdictStage::build, .reason = evil};
+  Verdict rejected{.task = task.name,
+                   .target = "cpu",
+                   .stage = VerdictStage::build,
+                   .reason = {ReasonCode::other, {{"text", evil}}}};
   rejected.errors.push_back({.file = evil, .line = 3, .message = evil, .around = evil});
 
   const std::string build =

@@ -52,7 +52,7 @@ Report examine(bool measure_again) {
   if (report.facts.caches.empty())
     report.notes.push_back("this system does not tell its caches; every task is held against the speed of memory");
 
-  if (const auto workshop = judge::Workshop::open(); workshop.ok()) {
+  if (const auto workshop = cpu::Workshop::open(); workshop.ok()) {
     report.tier = workshop->sandbox().tier();
   } else {
     report.notes.push_back(workshop.error().message);

@@ -86,7 +86,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
     std::string tier;
     for (int tries = 1; !verdict; ++tries) {
       KW_TRY(judge::Judge judge, judge::Judge::open());
-      tier = judge.tier().name();
+      tier = judge.device().isolation();
       auto judged = judge.judge(one);
       const bool last = tries == runs::kMostKills;
       if (!judged.ok() && (last || runs::lives(judge))) return judged.error();

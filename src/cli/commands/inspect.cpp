@@ -76,10 +76,10 @@ Result<int> errors(const Arguments& arguments, std::ostream& out) {
 Result<inspect::MachineCode> machine_code(const judge::Source& source, const Settings& settings) {
   KW_TRY(const Tunables tunables, read_tunables(source.text));
   KW_TRY(const Choice choice, choose(tunables, settings));
-  KW_TRY(judge::Workshop workshop, judge::Workshop::open());
-  KW_TRY(const judge::Built built, workshop.build(source, choice));
-  if (!built.library) return fail("{}", built.reason);
-  KW_TRY(const std::string content, sandbox::content_of(built.library, 64 << 20));
+  KW_TRY(const auto device, targets::open_device(judge::kUsualDevice));
+  KW_TRY(const auto built, device->build(source, choice));
+  if (!built->ok()) return fail("{}", text_of(built->reason));
+  KW_TRY(const std::string content, built->code());
   const fs::path file = fs::temp_directory_path() / fmt::format("kw_inspect_{}.so", ::getpid());
   KW_CHECK(write_file(file, content));
   auto code = inspect::machine_code_of(file);

@@ -69,7 +69,10 @@ TEST(InspectTask, TakesAVerdictOnThisTaskAlone) {
     const int code = cli::run_program(words, out, err);
     return std::tuple(code, out.str(), err.str());
   };
-  Verdict verdict{.task = "Relu", .target = "cpu", .stage = VerdictStage::verify, .reason = "all is wrong; it is NaN"};
+  Verdict verdict{.task = "Relu",
+                  .target = "cpu",
+                  .stage = VerdictStage::verify,
+                  .reason = {ReasonCode::other, {{"text", "all is wrong; it is NaN"}}}};
   ASSERT_TRUE(write_file(file, judge::verdict_as_json(verdict)).ok());
   const auto [code, out, err] = inspect({"--verdict", file});
   EXPECT_EQ(code, cli::kYes) << err;
@@ -86,8 +89,10 @@ TEST(InspectTask, TakesAVerdictOnThisTaskAlone) {
 }
 
 TEST(Model, SaysWhatWasFoundWrongAndWhere) {
-  const Verdict wrong{.stage = VerdictStage::hidden,
-                      .reason = "output 0 (y): wrong in 5 of 64 elements; only the last 5 of axis 1 (N=3)"};
+  const Verdict wrong{
+      .stage = VerdictStage::hidden,
+      .reason = {ReasonCode::other,
+                 {{"text", "output 0 (y): wrong in 5 of 64 elements; only the last 5 of axis 1 (N=3)"}}}};
   EXPECT_EQ(findings_as_text(wrong),
             "found wrong at the stage 'hidden'\n  output 0 (y): wrong in 5 of 64 elements\n"
             "  only the last 5 of axis 1 (N=3)\n");

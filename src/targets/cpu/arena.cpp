@@ -10,7 +10,7 @@
 
 #include "sandbox/sandbox.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -37,8 +37,13 @@ Result<Arena> Arena::make(bool sealed) {
 
 Arena::Arena(Arena&& other) noexcept : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
 
-void Arena::cut_to(std::uint64_t size_bytes) const {
-  [[maybe_unused]] const int cut = ::ftruncate(file_.get(), static_cast<off_t>(size_bytes));
+Status Arena::cut_to(std::uint64_t size_bytes) const {
+  // Beyond its end the file is no memory: whoever wrote there would be ended by SIGBUS.
+  if (size_bytes > kCapacity) return fail("the task's tensors take {} bytes; {} are possible", size_bytes, kCapacity);
+  if (::ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0) {
+    return fail("no memory for the task's tensors ({} MB): {}", size_bytes >> 20, ::strerror(errno));
+  }
+  return {};
 }
 
 Arena::~Arena() {
@@ -82,4 +87,4 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
   return layout;
 }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -14,9 +14,10 @@
 #include "base/result.h"
 #include "core/tensor.h"
 #include "sandbox/protocol.h"
+#include "targets/target.h"
 #include "targets/cpu/host/control.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 
 class Arena {
  public:
@@ -27,8 +28,8 @@ class Arena {
   ~Arena();
 
   int descriptor() const { return file_.get(); }
-  // Makes the file this long: nobody can use more of it as memory.
-  void cut_to(std::uint64_t size_bytes) const;
+  // Makes the file this long: nobody can use more of it as memory. Fails where there is not so much.
+  Status cut_to(std::uint64_t size_bytes) const;
   std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 36;
 
@@ -38,11 +39,7 @@ class Arena {
   std::byte* memory_ = nullptr;
 };
 
-enum class Place {
-  aligned,  // at the beginning of a page: nothing is mapped before it
-  at_end,   // its last byte is the last of a page: nothing is mapped behind it
-  shifted,  // one element behind the beginning of a page
-};
+using targets::Place;
 
 // One buffer: where it is in the arena, and where the candidate finds it.
 struct Buffer {
@@ -71,4 +68,4 @@ struct Layout {
 Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
                const std::vector<TensorType>& outputs, std::span<const Place> places, Random& random);
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

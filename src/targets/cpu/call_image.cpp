@@ -149,4 +149,11 @@ std::vector<std::byte> call_image(const CallShape& shape) {
   return block.take();
 }
 
+std::vector<std::byte> image_of(const Instance& instance) {
+  CallShape shape{
+      .inputs = instance.inputs, .outputs = instance.outputs, .opset = instance.opset, .threads = instance.threads};
+  for (const ops::GraphNode& node : instance.graph.nodes) shape.nodes.push_back(node.call.attributes);
+  return call_image(shape);
+}
+
 }  // namespace kw::targets

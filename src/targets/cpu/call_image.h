@@ -10,6 +10,7 @@
 #include "core/attributes.h"
 #include "core/tensor.h"
 #include "targets/cpu/contract.h"
+#include "targets/instance.h"
 
 namespace kw::targets {
 
@@ -22,6 +23,8 @@ struct CallShape {
 };
 
 std::vector<std::byte> call_image(const CallShape& shape);
+// The call of an instance.
+std::vector<std::byte> image_of(const Instance& instance);
 
 int contract_number(DType dtype);
 

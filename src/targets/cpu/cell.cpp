@@ -16,9 +16,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "targets/cpu/call_image.h"
 #include "targets/cpu/host/rest.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,17 +128,17 @@ Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descript
   return cell;
 }
 
-Outcome Cell::loaded(Clock::time_point deadline) {
-  Outcome outcome = answer(deadline);
-  if (!outcome && control_->failed) {
-    outcome = Trouble{Trouble::Kind::refused, std::string(control_->message, ::strnlen(control_->message, 512))};
-  }
-  return outcome;
+Reason Cell::loaded(Clock::time_point deadline) {
+  Reason reason = answer(deadline);
+  if (reason.empty() && control_->failed) reason = {ReasonCode::refused_to_load, {{"said", message()}}};
+  return reason;
 }
 
-Outcome Cell::arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline) {
-  const std::vector<std::byte>& image = instance.image;
+Reason Cell::arrange(const Layout& layout, const targets::Instance& instance, Clock::time_point deadline) {
+  const std::vector<std::byte> image = targets::image_of(instance);
   host::Control& control = *control_;
+  layout_ = &layout;
+  instance_ = &instance;
   assert(layout.regions.size() <= host::kMostRegions && image.size() <= host::kMostImageBytes &&
          layout.calls.size() <= host::kMostCalls);
   control.region_count = static_cast<std::uint32_t>(layout.regions.size());
@@ -151,39 +152,35 @@ Outcome Cell::arrange(const Layout& layout, const Instance& instance, Clock::tim
   }
   for (std::size_t i = 0; i < instance.constant.size(); ++i) control.constant[i] = instance.constant[i];
   control.shapes_wanted = std::ranges::any_of(instance.outputs, &TensorType::from_values);
-  control.scratch_bytes = instance.scratch_bytes;
-  control.kept_bytes = instance.kept_bytes;
+  control.scratch_bytes = scratch_bytes(instance.all_bytes());
+  control.kept_bytes = kept_bytes(instance.constant_bytes());
   control.image_bytes = image.size();
   std::memcpy(control.image, image.data(), image.size());
   command(host::Command::arrange);
-  Outcome outcome = answer(deadline);
-  if (!outcome && control.failed) {
-    outcome =
-        Trouble{Trouble::Kind::refused,
-                fmt::format("kw_prepare failed: {}", std::string(control.message, ::strnlen(control.message, 512)))};
-  }
-  return outcome;
+  Reason reason = answer(deadline);
+  if (reason.empty() && control.failed) reason = {ReasonCode::prepare_failed, {{"said", message()}}};
+  return reason;
 }
 
-Outcome Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+Reason Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
   control_->poison = value;
   command(host::Command::poison);
   return answer(deadline);
 }
 
-Outcome Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+Reason Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
   start(first, count, false);
   return finish(deadline);
 }
 
-Outcome Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+Reason Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
   control_->first = first;
   control_->count = count;
   command(host::Command::stand);
   return answer(deadline);
 }
 
-Outcome Cell::warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
+Reason Cell::warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
   control_->first = first;
   control_->count = count;
   command(host::Command::warm);
@@ -211,17 +208,14 @@ Cell::Lap Cell::go(Clock::time_point deadline) {
   return lap;
 }
 
-Outcome Cell::finish(Clock::time_point deadline) {
+Reason Cell::finish(Clock::time_point deadline) {
   const std::uint32_t first = control_->first, count = control_->count;
-  Outcome outcome = answer(deadline);
-  if (outcome) return outcome;
+  if (Reason reason = answer(deadline); !reason.empty()) return reason;
   for (std::uint32_t i = first; i < first + count && i < host::kMostCalls; ++i) {
     if (control_->statuses[i] == KW_OK) continue;
-    const std::string said(control_->message, ::strnlen(control_->message, sizeof control_->message));
-    return Trouble{Trouble::Kind::refused,
-                   fmt::format("kw_run returned {}{}{}", control_->statuses[i], said.empty() ? "" : ": ", said)};
+    return {ReasonCode::returned_error, {{"status", control_->statuses[i]}, {"said", message()}}};
   }
-  return std::nullopt;
+  return {};
 }
 
 void Cell::command(host::Command command) {
@@ -231,7 +225,7 @@ void Cell::command(host::Command command) {
   [[maybe_unused]] const ssize_t written = ::write(command_.get(), &one, sizeof one);
 }
 
-Outcome Cell::answer(Clock::time_point deadline) {
+Reason Cell::answer(Clock::time_point deadline) {
   pollfd waiting[] = {{answer_.get(), POLLIN, 0}, {child_.watch(), POLLIN, 0}};
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -239,57 +233,81 @@ Outcome Cell::answer(Clock::time_point deadline) {
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
       end();
-      return Trouble{Trouble::Kind::slow, "did not end in time " + stage_text(control_->stage)};
+      return {ReasonCode::timed_out, {{"where", stage_text(control_->stage)}}};
     }
     if (waiting[0].revents & POLLIN) {
       std::uint64_t ignored = 0;
       [[maybe_unused]] const ssize_t got = ::read(answer_.get(), &ignored, sizeof ignored);
-      return std::nullopt;
+      return {};
     }
     return ended();
   }
 }
 
-Trouble Cell::ended() {
+Reason Cell::ended() {
   const auto ending = child_.wait(Clock::now() + 5s);
   const std::string where = stage_text(control_->stage);
   const host::Fault fault = control_->fault;
-  Trouble trouble{Trouble::Kind::crashed, "", 0};
   switch (fault.signal) {
     case 0:
       // No fault was seen: it left by itself, or somebody ended it.
-      trouble.text = ending && ending->exit_code >= 0
-                         ? fmt::format("ended its own process {} (exit code {})", where, ending->exit_code)
-                         : fmt::format("was {} {}", ending ? ending->text() : "lost", where);
-      break;
-    case SIGSYS:
-      trouble.kind = Trouble::Kind::forbidden;
-      trouble.text = fmt::format("made the system call {} {}", sandbox::system_call_name(fault.system_call), where);
-      break;
-    case SIGSEGV:
-    case SIGBUS:
-      // x86 reports these without an address.
-      trouble.alignment = fault.code == SI_KERNEL || (fault.signal == SIGBUS && fault.code == BUS_ADRALN);
-      if (trouble.alignment) {
-        trouble.text = "used an instruction that needs an aligned address on one that is not aligned " + where;
-        break;
+      if (!ending) return {ReasonCode::lost, {{"where", where}}};
+      if (ending->exit_code >= 0) {
+        return {ReasonCode::ended_itself, {{"where", where}, {"exit_code", ending->exit_code}}};
       }
-      trouble.address = fault.address;
-      trouble.text = fmt::format("touched memory that is not its own {}", where);
-      break;
+      return {ending->signal == SIGKILL ? ReasonCode::killed : ReasonCode::ended_by_signal,
+              {{"where", where}, {"ending", ending->text()}}};
+    case SIGSYS:
+      return {ReasonCode::system_call,
+              {{"where", where}, {"name", std::string(sandbox::system_call_name(fault.system_call))}}};
+    case SIGSEGV:
+    case SIGBUS: {
+      // x86 reports these without an address.
+      if (fault.code == SI_KERNEL || (fault.signal == SIGBUS && fault.code == BUS_ADRALN)) {
+        return {ReasonCode::misaligned_access, {{"where", where}}};
+      }
+      Reason reason{ReasonCode::touched_memory, {{"where", where}}};
+      if (const std::string place = describe(fault.address); !place.empty()) {
+        reason.params["place"] = place;
+      } else if (fault.address != 0 && layout_ != nullptr) {
+        reason.params["address"] = fmt::format("{:#x}", fault.address);
+      }
+      return reason;
+    }
     case SIGFPE:
-      trouble.text = "divided an integer by zero " + where;
-      break;
+      return {ReasonCode::divided_by_zero, {{"where", where}}};
     case SIGILL:
-      trouble.text = "ran an instruction that this machine does not have " + where;
-      break;
+      return {ReasonCode::illegal_instruction, {{"where", where}}};
     case SIGABRT:
-      trouble.text = "aborted " + where;
-      break;
+      return {ReasonCode::aborted, {{"where", where}}};
     default:
-      trouble.text = fmt::format("was ended by signal {} {}", fault.signal, where);
+      return {ReasonCode::signal, {{"where", where}, {"signal", fault.signal}}};
   }
-  return trouble;
+}
+
+std::string Cell::message() const { return {control_->message, ::strnlen(control_->message, sizeof control_->message)}; }
+
+std::string Cell::describe(std::uint64_t address) const {
+  constexpr std::uint64_t kNear = std::uint64_t{8} << 20;
+  if (layout_ == nullptr || address == 0) return {};
+  for (const Layout::Call& call : layout_->calls) {
+    for (const bool output : {false, true}) {
+      const std::vector<Buffer>& buffers = output ? call.outputs : call.inputs;
+      for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const Buffer& buffer = buffers[i];
+        const std::uint64_t end = buffer.address + buffer.size_bytes;
+        if (address + kNear < buffer.address || address >= end + kNear) continue;
+        const auto slot = output ? static_cast<std::size_t>(instance_->graph.outputs[i]) : i;
+        const std::string name = fmt::format("{} {} ({})", output ? "output" : "input", i, instance_->graph.names[slot]);
+        if (address < buffer.address) {
+          return fmt::format("{} bytes before the beginning of {}", buffer.address - address, name);
+        }
+        if (address >= end) return fmt::format("{} bytes behind the end of {}", address - end, name);
+        return fmt::format("byte {} of {}{}", address - buffer.address, name, output ? "" : ", which is read-only");
+      }
+    }
+  }
+  return {};
 }
 
 void Cell::end() {
@@ -332,20 +350,20 @@ bool Cell::all_asleep() const {
   return true;
 }
 
-Outcome Cell::come_to_rest() const {
+Reason Cell::come_to_rest() const {
   const std::uint64_t before = cpu_ns();
   // Whoever was not let onto a core all this time has not worked either.
   const auto deadline = Clock::now() + kMostRestlessTime;
   while (!all_asleep() && Clock::now() < deadline) {
     if (cpu_ns() - before > kMostRestlessNs) {
-      return Trouble{Trouble::Kind::forbidden, "goes on working after kw_run has returned"};
+      return {ReasonCode::keeps_working, {}};
     }
     ::usleep(100);
   }
-  return std::nullopt;
+  return {};
 }
 
 void Cell::hold() const { ::kill(pid(), SIGSTOP); }
 void Cell::release() const { ::kill(pid(), SIGCONT); }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -3,35 +3,22 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "judge/instance.h"
 #include "sandbox/sandbox.h"
 #include "targets/cpu/arena.h"
-#include "targets/cpu/call_image.h"
+#include "targets/instance.h"
+#include "targets/target.h"
 #include "targets/cpu/host/control.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 
-using Clock = std::chrono::steady_clock;
+using targets::Clock;
 
-// What a candidate did instead of answering.
-struct Trouble {
-  enum class Kind {
-    refused,    // it said that it cannot
-    crashed,    // a fault, or it ended its process
-    forbidden,  // a system call that is not for kernels, or work beyond its calls
-    slow,       // no answer in time
-  } kind = Kind::refused;
-  std::string text;
-  std::uint64_t address = 0;  // of a fault in memory; 0: none
-  bool alignment = false;     // the fault is an access that needs an aligned address
-};
-
-// Nothing: it went well. An Error is a broken machine, a Trouble the candidate's fault.
-using Outcome = std::optional<Trouble>;
+// As kernelwright.h promises them.
+constexpr std::uint64_t scratch_bytes(std::uint64_t tensor_bytes) { return 16 * tensor_bytes + (std::uint64_t{16} << 20); }
+constexpr std::uint64_t kept_bytes(std::uint64_t constant_bytes) { return 4 * constant_bytes + (std::uint64_t{16} << 20); }
 
 class Cell {
  public:
@@ -41,20 +28,20 @@ class Cell {
                            int threads, std::uint64_t memory_bytes);
 
   // How loading went; asked once, before anything else.
-  Outcome loaded(Clock::time_point deadline);
+  Reason loaded(Clock::time_point deadline);
 
   // Maps the layout and lets the kernel prepare from the constants that lie in the arena.
-  Outcome arrange(const Layout& layout, const Instance& instance, Clock::time_point deadline);
-  Outcome poison_scratch(std::uint8_t value, Clock::time_point deadline);
+  Reason arrange(const Layout& layout, const targets::Instance& instance, Clock::time_point deadline);
+  Reason poison_scratch(std::uint8_t value, Clock::time_point deadline);
   // Reads all that the calls [first, first + count) need: into caches and tables of addresses.
-  Outcome warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
+  Reason warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
   // Calls [first, first + count), untimed.
-  Outcome run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
+  Reason run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
 
   // The same in steps, for a clock between them. `stand` makes all ready but needs no inputs yet. `start` gives the
   // command, `ready` waits until the process stands
   // at the line, `go` releases it and waits until it says that it is done; both spin. `finish` waits until it sleeps.
-  Outcome stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
+  Reason stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
   void start(std::uint32_t first, std::uint32_t count, bool spin);
   bool ready(Clock::time_point deadline);
   struct Lap {
@@ -63,10 +50,13 @@ class Cell {
     bool done = false;
   };
   Lap go(Clock::time_point deadline);
-  Outcome finish(Clock::time_point deadline);
+  Reason finish(Clock::time_point deadline);
 
   // Ends the process and waits until the system has taken it back.
   void end();
+
+  // Where a fault's address lies: "4 bytes behind the end of input 0 (x)", or empty where it is near no buffer.
+  std::string describe(std::uint64_t address) const;
 
   const Arena& outputs() const { return *outputs_; }
   const host::Control& control() const { return *control_; }
@@ -81,7 +71,7 @@ class Cell {
   // Onto one core, or onto as many as there are.
   void pin(int core) const;
   // Waits until all its threads sleep, as they must when it has answered.
-  Outcome come_to_rest() const;
+  Reason come_to_rest() const;
   // Between them the system lets none of its threads run.
   void hold() const;
   void release() const;
@@ -93,8 +83,9 @@ class Cell {
 
   Cell() = default;
   void command(host::Command command);
-  Outcome answer(Clock::time_point deadline);
-  Trouble ended();
+  Reason answer(Clock::time_point deadline);
+  Reason ended();
+  std::string message() const;  // what the host, or the kernel, says of the last command
   bool all_asleep() const;
 
   sandbox::Child child_;
@@ -102,8 +93,10 @@ class Cell {
   sandbox::Descriptor command_, answer_, shared_;
   sandbox::Descriptor state_;  // what the system says of its first thread
   int threads_ = 1;
+  const Layout* layout_ = nullptr;  // the last one, for messages
+  const targets::Instance* instance_ = nullptr;
   std::unique_ptr<host::Control, Unmap> control_;
   std::uint32_t sequence_ = 0;
 };
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 // One for all users of the machine. Where it cannot be had, timing goes on without: it guards only against ourselves.
@@ -50,4 +50,4 @@ void move_to(int core) {
   ::sched_setaffinity(0, sizeof cores, &cores);
 }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

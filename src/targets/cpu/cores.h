@@ -5,7 +5,7 @@
 
 #include "sandbox/protocol.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 
 // The machine is ours for timing as long as this lives: other runs of kw wait for it. On the way out this thread may
 // run anywhere again.
@@ -32,4 +32,4 @@ class TimingTurn {
 // This thread, onto a core.
 void move_to(int core);
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 // Reads structures out of bytes that nobody trusts.
@@ -153,4 +153,4 @@ std::string check_library(std::string_view content) {
   return runs ? "" : "the kernel does not define kw_run; KW_KERNEL(call) { ... } does";
 }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace kw::judge {
+namespace kw::cpu {
 
 // What is wrong with the library, or empty: it must define kw_run and may import the C and C++ libraries' arithmetic
 // and memory, and threads.
 std::string check_library(std::string_view content);
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 TEST(CheckLibrary, RefusesWhatIsNone) {
@@ -32,4 +32,4 @@ TEST(CheckLibrary, SurvivesEveryCutAndChange) {
 }
 
 }  // namespace
-}  // namespace kw::judge
+}  // namespace kw::cpu

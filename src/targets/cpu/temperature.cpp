@@ -6,7 +6,7 @@
 
 #include "targets/cpu/host/warmth.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 constexpr std::size_t kBallastBytes = std::size_t{8} << 20;
@@ -50,4 +50,4 @@ void push_out(const Layout& layout, const Arena& inputs, const Arena& outputs) {
   for (std::size_t i = 0; i < ballast.size(); i += host::kLineBytes) ++ballast[i];
 }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

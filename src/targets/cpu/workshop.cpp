@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <csignal>
 #include <sstream>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "inspect/errors.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -61,6 +62,26 @@ std::vector<std::string> base_flags(const std::string& language) {
   return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
 }
 
+// Why a compiler that ended so made no library. What the compilers themselves say is matched here alone.
+Reason reason_of(const sandbox::Ending& ending, const std::string& said, const std::vector<SourceError>& errors) {
+  const auto says = [&](const char* words) { return said.find(words) != std::string::npos; };
+  if (ending.exit_code == 112) return {ReasonCode::compiler_made_nothing};
+  if (ending.exit_code == 110) return {ReasonCode::compiler_disk, {{"megabytes", 256}}};
+  if (says("memory exhausted") || says("out of memory") || ending.exit_code == 137) return {ReasonCode::compiler_memory};
+  if (ending.signal == SIGKILL || says("Killed signal")) {
+    return {ReasonCode::compiler_killed, {{"ending", ending.signal == 0 ? "killed" : ending.text()}}};
+  }
+  if (errors.empty()) {
+    return {ReasonCode::compiler_failed, {{"ending", ending.text()}, {"said", said.substr(0, 2000)}}};
+  }
+  const SourceError& first = errors.front();
+  if (first.message.starts_with("undefined reference") || first.message.starts_with("multiple def")) {
+    return {ReasonCode::does_not_link, {{"message", first.message}}};
+  }
+  const std::string place = first.line > 0 ? fmt::format("{}:{}: ", first.file, first.line) : "";
+  return {ReasonCode::does_not_compile, {{"place", place}, {"message", first.message}}};
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += word + " ";
@@ -83,6 +104,8 @@ std::vector<SourceError> compiler_errors(const std::string& said, const Source& 
   return errors;
 }
 
+Result<std::string> Library::code() const { return sandbox::content_of(file, kMostLibraryBytes); }
+
 Result<Workshop> Workshop::open() {
   KW_TRY(const fs::path warden, find_warden());
   KW_TRY(const fs::path data, data_folder());
@@ -98,13 +121,13 @@ Result<Workshop> Workshop::open() {
   return workshop;
 }
 
-Result<Built> Workshop::build(const Source& source, const Choice& choice) {
+Result<std::unique_ptr<Library>> Workshop::build(const Source& source, const Choice& choice) {
   const bool c = fs::path(source.name).extension() == ".c";
   const std::string language = c ? "c" : "c++", precompiled = c ? "" : precompile(choice);
-  KW_TRY(Built built, compile(language, source, choice, precompiled));
+  KW_TRY(std::unique_ptr<Library> built, compile(language, source, choice, precompiled));
   // With a header precompiled, clang 14 trips over others of the library, such as <string>. What is really wrong is
   // wrong without it too.
-  if (built.library || built.errors.empty() || precompiled.empty() || choice.compiler != "clang++") return built;
+  if (built->ok() || built->errors.empty() || precompiled.empty() || choice.compiler != "clang++") return built;
   return compile(language, source, choice, "");
 }
 
@@ -127,15 +150,15 @@ std::string Workshop::precompile(const Choice& choice) {
                   fs::copy_options::overwrite_existing, error);
     if (error) return {};
     const auto built = compile("c++-header", {"kernelwright.h", ""}, choice, name);
-    if (!built.ok() || !built->library) return {};
-    const auto content = sandbox::content_of(built->library, std::uint64_t{256} << 20);
+    if (!built.ok() || !(*built)->ok()) return {};
+    const auto content = sandbox::content_of((*built)->file, std::uint64_t{256} << 20);
     if (!content.ok() || !write_file(file, *content).ok()) return {};
   }
   precompiled_.insert(name);
   return name;
 }
 
-Result<Built> Workshop::compile(const std::string& language, const Source& source, const Choice& choice,
+Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, const Source& source, const Choice& choice,
                                 const std::string& precompiled) {
   const fs::path compiler = fs::path("/usr/bin") / choice.compiler;
   if (::access(compiler.c_str(), X_OK) != 0) {
@@ -179,16 +202,16 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
   const auto begin = sandbox::Clock::now();
   KW_TRY(sandbox::Child child, sandbox_->run("tool", limits, std::as_bytes(std::span(arguments)), descriptors));
   auto ending = child.wait(begin + kMostBuildTime);
-  Built built;
-  built.build_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
+  auto built = std::make_unique<Library>();
+  built->build_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
   if (!ending) {
     child.kill();
     child.wait(sandbox::Clock::now() + 5s);
-    built.reason = fmt::format("the compiler did not end within {} s", kMostBuildTime.count());
+    built->reason = {ReasonCode::compiler_timed_out, {{"seconds", kMostBuildTime.count()}}};
     return built;
   }
   if (ending->well()) {
-    built.library = std::move(made);
+    built->file = std::move(made);
     return built;
   }
   KW_TRY(const std::string words_said, sandbox::content_of(said, 1 << 20));
@@ -199,23 +222,9 @@ Result<Built> Workshop::compile(const std::string& language, const Source& sourc
     return fail("{} cannot be started; on Debian: apt-get install --reinstall {}", compiler.string(),
                 choice.compiler == "g++" ? "g++" : "clang");
   }
-  built.errors = compiler_errors(words_said, source);
-  if (ending->exit_code == 112) {
-    built.reason = "the compiler made no library";
-  } else if (ending->exit_code == 110) {
-    built.reason = "the compiler wrote more than the 256 MB that it may";
-  } else if (words_said.find("memory exhausted") != std::string::npos ||
-             words_said.find("out of memory") != std::string::npos || ending->exit_code == 137) {
-    built.reason = "the compiler needed more memory than it may have";
-  } else if (!built.errors.empty()) {
-    const SourceError& first = built.errors.front();
-    const bool linked = first.message.starts_with("undefined reference") || first.message.starts_with("multiple def");
-    const std::string place = first.line > 0 ? fmt::format("{}:{}: ", first.file, first.line) : "";
-    built.reason = fmt::format("does not {}: {}{}", linked ? "link" : "compile", linked ? "" : place, first.message);
-  } else {
-    built.reason = fmt::format("the compiler {}: {}", ending->text(), words_said.substr(0, 2000));
-  }
+  built->errors = compiler_errors(words_said, source);
+  built->reason = reason_of(*ending, words_said, built->errors);
   return built;
 }
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

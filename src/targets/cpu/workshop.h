@@ -12,20 +12,18 @@
 #include "core/tunables.h"
 #include "core/verdict.h"
 #include "sandbox/sandbox.h"
+#include "targets/target.h"
 
-namespace kw::judge {
+namespace kw::cpu {
 
-struct Source {
-  std::string name;  // of the file, for messages: "relu.cpp"; a name that ends in .c means C
-  std::string text;
-};
+using targets::Source;
 
-// A built kernel, or why there is none.
-struct Built {
-  sandbox::Descriptor library;  // a file in memory; none: did not build
-  std::string reason;
-  std::vector<SourceError> errors;
-  std::uint64_t build_ns = 0;
+// A built kernel is a shared library in memory.
+class Library final : public targets::Built {
+ public:
+  Result<std::string> code() const override;
+
+  sandbox::Descriptor file;  // none: did not build
 };
 
 class Workshop {
@@ -35,13 +33,13 @@ class Workshop {
 
   const sandbox::Sandbox& sandbox() const { return *sandbox_; }
 
-  // A source that does not compile is a Built without a library; an Error is a machine without a compiler.
+  // A source that does not compile is a Library with a reason; an Error is a machine without a compiler.
   // May be called from several threads.
-  Result<Built> build(const Source& source, const Choice& choice);
+  Result<std::unique_ptr<Library>> build(const Source& source, const Choice& choice);
 
  private:
   // `precompiled`: the folder of a precompiled header, or empty.
-  Result<Built> compile(const std::string& language, const Source& source, const Choice& choice,
+  Result<std::unique_ptr<Library>> compile(const std::string& language, const Source& source, const Choice& choice,
                         const std::string& precompiled);
   // The folder of the precompiled header for this choice, made now if need be; empty where there can be none.
   std::string precompile(const Choice& choice);
@@ -56,4 +54,4 @@ class Workshop {
 // Reads "file:line:column: error: message" lines, and shows the source's lines around them.
 std::vector<SourceError> compiler_errors(const std::string& said, const Source& source);
 
-}  // namespace kw::judge
+}  // namespace kw::cpu

@@ -1,4 +1,4 @@
-#include "judge/excess.h"
+#include "judge/hidden_work.h"
 
 #include <algorithm>
 #include <cmath>

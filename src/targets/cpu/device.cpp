@@ -1,0 +1,102 @@
+#include "targets/cpu/device.h"
+
+#include "targets/cpu/call_image.h"
+#include "targets/cpu/call_memory.h"
+#include "targets/cpu/core_turn.h"
+#include "targets/cpu/facts.h"
+#include "targets/cpu/kept_roofs.h"
+#include "targets/cpu/library.h"
+#include "targets/cpu/locked_kernel.h"
+#include "targets/cpu/roofs.h"
+
+namespace kw::cpu {
+namespace {
+
+// The core's own cache, where the system does not tell.
+constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
+
+}  // namespace
+
+Result<std::unique_ptr<targets::Device>> CpuDevice::open(const std::string& name) {
+  if (name != "cpu") return fail("{}: the target cpu has one device, which is called cpu", name);
+  KW_TRY(Workshop workshop, Workshop::open());
+  return std::unique_ptr<targets::Device>(new CpuDevice(std::move(workshop)));
+}
+
+Status CpuDevice::accepts(const targets::Instance& instance) const {
+  for (const std::vector<TensorType>* types : {&instance.inputs, &instance.outputs}) {
+    for (const TensorType& type : *types) {
+      if (type.shape.rank() > KW_MAX_RANK) {
+        return fail("a tensor has {} axes; kernels get {} at most", type.shape.rank(), KW_MAX_RANK);
+      }
+    }
+  }
+  const std::size_t tensors = instance.inputs.size() + instance.outputs.size();
+  if (instance.outputs.size() > host::kMostOutputs || tensors > host::kMostTensors) {
+    return fail("{} tensors; kernels get {} at most, {} of them outputs", tensors, host::kMostTensors,
+                host::kMostOutputs);
+  }
+  if (targets::image_of(instance).size() > host::kMostImageBytes) {
+    return fail("its attributes take more than the {} bytes that a call may have", host::kMostImageBytes);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<const targets::Built>> CpuDevice::build(const Source& source, const Choice& choice) {
+  KW_TRY(std::unique_ptr<Library> library, workshop_.build(source, choice));
+  if (library->ok()) {
+    KW_TRY(const std::string code, library->code());
+    if (std::string problem = check_library(code); !problem.empty()) {
+      library->reason = {ReasonCode::bad_library, {{"text", std::move(problem)}}};
+    }
+  }
+  return std::unique_ptr<const targets::Built>(std::move(library));
+}
+
+Result<std::unique_ptr<targets::Calls>> CpuDevice::make_calls() {
+  KW_TRY(std::unique_ptr<CallMemory> calls, CallMemory::make());
+  return std::unique_ptr<targets::Calls>(std::move(calls));
+}
+
+Result<std::unique_ptr<targets::Outputs>> CpuDevice::make_outputs(const targets::Calls& calls) {
+  KW_TRY(std::unique_ptr<OwnOutputs> outputs, OwnOutputs::make(dynamic_cast<const CallMemory&>(calls)));
+  return std::unique_ptr<targets::Outputs>(std::move(outputs));
+}
+
+Result<std::unique_ptr<targets::LoadedKernel>> CpuDevice::load(const targets::Built& built, const targets::Calls& calls,
+                                                               const targets::Limits& limits) {
+  const std::uint64_t memory_bytes = scratch_bytes(limits.memory_bytes) + kept_bytes(limits.constant_bytes);
+  KW_TRY(Cell cell, Cell::open(workshop_.sandbox(), dynamic_cast<const Library&>(built).file,
+                               dynamic_cast<const CallMemory&>(calls).inputs(), limits.threads, memory_bytes));
+  return std::unique_ptr<targets::LoadedKernel>(
+      new LockedKernel(std::move(cell), limits.threads, workshop_.sandbox().tier().seccomp));
+}
+
+std::unique_ptr<targets::Turn> CpuDevice::take_turn(int threads) { return std::make_unique<CoreTurn>(threads); }
+
+// Half of the core's own cache, so that the calls of a group find their tensors as warm as a single call, and a
+// framework's, would.
+std::uint64_t CpuDevice::group_bytes() const {
+  static const std::uint64_t bytes = [] {
+    std::uint64_t own = 0;
+    for (const targets::Cache& cache : targets::read_cpu_facts().caches) {
+      if (cache.level == 2 && cache.holds_data()) own = cache.size_bytes;
+    }
+    return (own > 0 ? own : kUsualCacheBytes) / 2;
+  }();
+  return bytes;
+}
+
+std::size_t CpuDevice::most_calls() const { return host::kMostCalls; }
+
+std::optional<double> CpuDevice::least_time_ns(const Cost& cost, int threads) const {
+  // The roofs are one core's: how far several share caches and memory was not measured.
+  if (threads != 1) return std::nullopt;
+  const auto roofs = targets::known_roofs();
+  if (!roofs.ok()) return std::nullopt;
+  return targets::least_time_ns(*roofs, cost);
+}
+
+bool CpuDevice::alive() { return workshop_.sandbox().run("tool", {}, {}, {}).ok(); }
+
+}  // namespace kw::cpu

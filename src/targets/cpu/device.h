@@ -1,0 +1,33 @@
+// This machine's CPU as a device.
+#pragma once
+
+#include "targets/cpu/workshop.h"
+#include "targets/target.h"
+
+namespace kw::cpu {
+
+class CpuDevice final : public targets::Device {
+ public:
+  static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+
+  std::string name() const override { return "cpu"; }
+  std::string isolation() const override { return workshop_.sandbox().tier().name(); }
+  Status accepts(const targets::Instance& instance) const override;
+  Result<std::unique_ptr<const targets::Built>> build(const Source& source, const Choice& choice) override;
+  Result<std::unique_ptr<targets::Calls>> make_calls() override;
+  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override;
+  Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls& calls,
+                                                      const targets::Limits& limits) override;
+  std::unique_ptr<targets::Turn> take_turn(int threads) override;
+  std::uint64_t group_bytes() const override;
+  std::size_t most_calls() const override;
+  std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
+  bool alive() override;
+
+ private:
+  explicit CpuDevice(Workshop workshop) : workshop_(std::move(workshop)) {}
+
+  Workshop workshop_;
+};
+
+}  // namespace kw::cpu

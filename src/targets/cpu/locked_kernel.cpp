@@ -1,0 +1,54 @@
+#include "targets/cpu/locked_kernel.h"
+
+#include <algorithm>
+
+namespace kw::cpu {
+
+Reason LockedKernel::finish_loading(Clock::time_point deadline) {
+  if (Reason reason = cell_.loaded(deadline); !reason.empty()) return reason;
+  // One for loading, one more for running: a constructor that never returns has only the first.
+  if (const int filters = cell_.filter_count(); filtered_ && filters >= 0 && filters < 2) {
+    return {ReasonCode::filter_missing, {}};
+  }
+  descriptors_ = cell_.descriptor_count();
+  return {};
+}
+
+Result<Reason> LockedKernel::arrange(const targets::Calls& calls, const targets::Instance& instance,
+                                     Clock::time_point deadline) {
+  const Layout& layout = dynamic_cast<const CallMemory&>(calls).layout();
+  KW_CHECK(cell_.outputs().cut_to(layout.output_bytes));
+  outputs_ = std::make_unique<OutputMemory>(cell_.outputs(), layout);
+  return cell_.arrange(layout, instance, deadline);
+}
+
+Reason LockedKernel::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+  return cell_.poison_scratch(value, deadline);
+}
+
+Reason LockedKernel::run(std::size_t first, std::size_t count, Clock::time_point deadline) {
+  Reason reason = cell_.run(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count), deadline);
+  return reason.empty() ? registers() : reason;
+}
+
+targets::FoundShape LockedKernel::found_shape(std::size_t call, std::size_t output) const {
+  const host::FoundShapes& answer = cell_.control().found[call];
+  const std::int32_t rank = answer.ranks[output];
+  if (rank < 0 || rank > KW_MAX_RANK) return {.rank = rank};
+  return {.rank = rank, .lengths = {answer.shapes[output], answer.shapes[output] + rank}};
+}
+
+Reason LockedKernel::registers() const {
+  return cell_.control().registers_changed != 0 ? Reason{ReasonCode::registers_changed, {}} : Reason{};
+}
+
+Reason LockedKernel::behaviour() {
+  const int threads = cell_.thread_count();
+  if (threads > (threads_ > 1 ? threads_ + 1 : 1)) {
+    return {ReasonCode::threads_left, {{"threads", threads}, {"allowed", threads_}}};
+  }
+  if (descriptors_ >= 0 && cell_.descriptor_count() != descriptors_) return {ReasonCode::descriptors_left, {}};
+  return cell_.come_to_rest();
+}
+
+}  // namespace kw::cpu

@@ -1,0 +1,205 @@
+// A place where kernels run, in the judge's terms. The judge knows only this file: which cases to try, what is right,
+// in which order to time and when to stop is its own; how a kernel is built, locked up, called and timed is the
+// target's.
+//
+// A target is a folder of src/targets: its target.cpp defines a function with the folder's name that returns a Target,
+// and the build finds it. targets/conformance_test.cpp runs over all of them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "core/cost.h"
+#include "core/reason.h"
+#include "core/tensor.h"
+#include "core/tunables.h"
+#include "core/verdict.h"
+#include "targets/instance.h"
+
+namespace kw::targets {
+
+using Clock = std::chrono::steady_clock;
+
+struct Source {
+  std::string name;  // of the file, for messages; its ending says the language
+  std::string text;
+};
+
+// A built kernel, or why there is none. What it is made of is the target's.
+class Built {
+ public:
+  virtual ~Built() = default;
+
+  bool ok() const { return reason.empty(); }
+  // The code as bytes, for whoever wants to look into it.
+  virtual Result<std::string> code() const = 0;
+
+  Reason reason;  // none: it was built
+  std::vector<SourceError> errors;
+  std::uint64_t build_ns = 0;
+};
+
+// How a call's buffers lie in memory, so that each way of running over an end, and each use of an aligned access,
+// shows.
+enum class Place {
+  aligned,  // nothing is there before it
+  at_end,   // nothing is there after it
+  shifted,  // one element after an aligned address
+};
+
+// Where another process finds tensors: two files that it may map, and the offsets of each call's tensors in them.
+struct SharedCalls {
+  struct Call {
+    std::vector<std::uint64_t> inputs, outputs;
+  };
+  int inputs_file = -1;
+  int outputs_file = -1;
+  std::vector<Call> calls;
+};
+
+// The outputs of some calls, as one of those who run them writes them.
+class Outputs {
+ public:
+  virtual ~Outputs() = default;
+  // Every byte of a call's outputs; with `around` also all that can be reached around them.
+  virtual void poison(std::size_t call, std::uint8_t value, bool around) = 0;
+  // Says where a byte around a call's outputs is no longer what it was poisoned with; none: nowhere.
+  virtual Reason overrun(std::size_t call, std::uint8_t value) const = 0;
+  // The first bytes of an output.
+  virtual void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const = 0;
+};
+
+// Some calls of one shape in the device's memory: the inputs, which everyone who is compared reads and nobody can
+// write.
+class Calls {
+ public:
+  virtual ~Calls() = default;
+  // Anew, for these places. Constant inputs lie once, for all calls, in the way of the first. Fails without memory.
+  virtual Status lay_out(const Instance& instance, std::span<const Place> places, Random& random) = 0;
+  virtual std::size_t count() const = 0;
+  virtual void write(std::size_t call, std::size_t input, const Tensor& value) = 0;
+  // What can be reached around an input gets these bytes: whoever reads there must not find zeros.
+  virtual void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) = 0;
+  virtual void erase(std::size_t call, std::size_t input) = 0;
+  // For a framework, which runs in a process of its own; none where this memory cannot be shared so.
+  virtual std::optional<SharedCalls> shared_with(const Outputs& outputs) const = 0;
+};
+
+// The shape that a kernel says one of its outputs has. Not to be trusted.
+struct FoundShape {
+  std::int64_t rank = 0;
+  std::vector<std::int64_t> lengths;  // as many as the rank says, or as are possible
+};
+
+// A kernel, locked up. Whatever goes wrong is the Reason that its functions return; after that it is gone.
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+
+  // Asked once, before anything else.
+  virtual Reason finish_loading(Clock::time_point deadline) = 0;
+  virtual bool varies() const = 0;  // it does not promise the same bits
+  // Shows it the calls, and lets it prepare from the constants that are written there. Both must outlive what follows.
+  // An Error: there is no memory for its outputs.
+  virtual Result<Reason> arrange(const Calls& calls, const Instance& instance, Clock::time_point deadline) = 0;
+  virtual Reason poison_scratch(std::uint8_t value, Clock::time_point deadline) = 0;
+  // Calls [first, first + count), untimed.
+  virtual Reason run(std::size_t first, std::size_t count, Clock::time_point deadline) = 0;
+  virtual Outputs& outputs() = 0;
+  virtual FoundShape found_shape(std::size_t call, std::size_t output) const = 0;
+  // What it has left behind that it may not, when it has answered.
+  virtual Reason behaviour() = 0;
+};
+
+enum class Warmth { warm, cold };
+
+struct Lap {
+  Reason reason;          // why there is none
+  double ns = 0;          // of all its calls
+  double outside_ns = 0;  // work seen before and after the calls
+  bool clean = true;      // nothing disturbed whoever read the clock
+};
+
+// The right to time on a device, for one at a time, as long as it lives.
+class Turn {
+ public:
+  virtual ~Turn() = default;
+
+  virtual void admit(LoadedKernel& kernel) = 0;
+  // As LoadedKernel::arrange; after it nothing of the kernel runs until it is its turn.
+  virtual Result<Reason> arrange(LoadedKernel& kernel, const Calls& calls, const Instance& instance,
+                                 Clock::time_point deadline) = 0;
+  // All that comes before the inputs of a lap: a call of `warm_call`, whose time goes to *warm_ns, and making ready.
+  virtual Reason make_ready(LoadedKernel& kernel, std::size_t count, std::optional<std::size_t> warm_call,
+                            Warmth warmth, double* warm_ns, Clock::time_point deadline) = 0;
+  // Inputs are written next, from where the kernel will read them.
+  virtual void before_writing() = 0;
+  // Inputs and outputs of the first calls as near, or as far away, as the lap is to find them.
+  virtual void settle(const Calls& calls, LoadedKernel& kernel, std::size_t count, Warmth warmth) = 0;
+  // The first `count` calls, maybe none.
+  virtual Lap time(LoadedKernel& kernel, std::size_t count, Clock::time_point deadline) = 0;
+  // Times are read by somebody else than the kernel's own core, so that an empty lap can be measured.
+  virtual bool watches_clock() const = 0;
+  // The core that a framework's process is to run on.
+  virtual int core() const = 0;
+};
+
+struct Limits {
+  int threads = 1;
+  std::uint64_t memory_bytes = 0;  // of the largest call's tensors, constants among them
+  std::uint64_t constant_bytes = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string name() const = 0;       // "cpu"
+  virtual std::string isolation() const = 0;  // how well kernels are locked up here: "full"
+  // Fails where the calls of this shape do not fit into the contract.
+  virtual Status accepts(const Instance& instance) const = 0;
+  // A source that does not build is a Built with a reason; an Error is a machine that cannot build. From any thread.
+  virtual Result<std::unique_ptr<const Built>> build(const Source& source, const Choice& choice) = 0;
+  virtual Result<std::unique_ptr<Calls>> make_calls() = 0;
+  virtual Result<std::unique_ptr<Outputs>> make_outputs(const Calls& calls) = 0;
+  virtual Result<std::unique_ptr<LoadedKernel>> load(const Built& built, const Calls& calls, const Limits& limits) = 0;
+  virtual std::unique_ptr<Turn> take_turn(int threads) = 0;
+  // What the tensors of a group of timed calls may take, and how many calls there may be.
+  virtual std::uint64_t group_bytes() const = 0;
+  virtual std::size_t most_calls() const = 0;
+  // No kernel can take less; none where nothing is known for so many threads.
+  virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
+  // False: whatever locks kernels up is gone, and nothing more can be judged with this device.
+  virtual bool alive() = 0;
+};
+
+struct Target {
+  std::string name;                    // "cpu"; devices are called so, or NAME:WHICH
+  std::vector<std::string> languages;  // endings of sources: ".cpp", ".c"
+  std::function<Result<std::unique_ptr<Device>>(const std::string& name)> open;
+  // All that makes a verdict another one here: the machine and the tools that build. Quick, and opens nothing.
+  std::function<std::string(const std::string& name)> identity;
+};
+
+// All targets of the build.
+std::vector<Target> all_targets();
+// "cpu", "cuda:0": a message names the nearest target where there is none.
+Result<std::unique_ptr<Device>> open_device(const std::string& name);
+
+std::string identity_of(const std::string& device);
+// A file as it is now, for an identity: who writes it anew makes another one of it.
+std::string state_of(const std::string& file);
+
+// What a kernel left in its outputs for a call, with the shapes that it found; *problem says what is impossible there.
+std::vector<Tensor> read_outputs(const Outputs& outputs, const Instance& instance, std::size_t call,
+                                 const std::function<FoundShape(std::size_t output)>& found, Reason* problem);
+
+}  // namespace kw::targets

@@ -1,0 +1,193 @@
+#include "targets/made_up/device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <sstream>
+
+namespace kw::made_up {
+namespace {
+
+using targets::Clock;
+using Script = std::map<std::string, double>;
+
+class ScriptBuilt final : public targets::Built {
+ public:
+  explicit ScriptBuilt(const targets::Source& source) : text_(source.text) {
+    std::istringstream lines(source.text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string word;
+      double number = 1;
+      if (!(words >> word) || word.starts_with("#")) continue;
+      words >> number;
+      script[word] = number;
+    }
+    if (script.contains("does_not_build")) {
+      reason = {ReasonCode::does_not_compile, {{"place", source.name + ":1: "}, {"message", "it says so"}}};
+      errors.push_back({source.name, 1, "it says so", "does_not_build"});
+    }
+  }
+  Result<std::string> code() const override { return text_; }
+
+  Script script;
+
+ private:
+  std::string text_;
+};
+
+class Memory final : public targets::Calls {
+ public:
+  Status lay_out(const targets::Instance& instance, std::span<const targets::Place> places, Random&) override {
+    calls.assign(places.size(), {});
+    for (auto& call : calls) {
+      for (const TensorType& type : instance.inputs) call.emplace_back(type.dtype, type.shape);
+    }
+    return {};
+  }
+  std::size_t count() const override { return calls.size(); }
+  void write(std::size_t call, std::size_t input, const Tensor& value) override { calls[call][input] = value; }
+  void surround(std::size_t, std::size_t, std::uint8_t, std::uint8_t) override {}
+  void erase(std::size_t call, std::size_t input) override {
+    std::ranges::fill(calls[call][input].bytes(), std::byte{0});
+  }
+  std::optional<targets::SharedCalls> shared_with(const targets::Outputs&) const override { return std::nullopt; }
+
+  std::vector<std::vector<Tensor>> calls;
+};
+
+class MemoryOutputs final : public targets::Outputs {
+ public:
+  MemoryOutputs(const targets::Instance* instance, std::size_t count) {
+    if (instance == nullptr) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& call = calls.emplace_back();
+      for (const TensorType& type : instance->outputs) call.emplace_back(type.dtype, type.shape);
+    }
+    overran.resize(count);
+  }
+  void poison(std::size_t call, std::uint8_t value, bool) override {
+    for (Tensor& tensor : calls[call]) std::ranges::fill(tensor.bytes(), static_cast<std::byte>(value));
+  }
+  Reason overrun(std::size_t call, std::uint8_t) const override {
+    return overran[call] ? Reason{ReasonCode::wrote_after, {{"output", 0}}} : Reason{};
+  }
+  void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const override {
+    std::memcpy(bytes.data(), calls[call][output].bytes().data(), bytes.size());
+  }
+
+  std::vector<std::vector<Tensor>> calls;
+  std::vector<bool> overran;
+};
+
+class ScriptKernel final : public targets::LoadedKernel {
+ public:
+  explicit ScriptKernel(Script lines) : script(std::move(lines)) {}
+
+  Reason finish_loading(Clock::time_point) override { return {}; }
+  bool varies() const override { return false; }
+  Result<Reason> arrange(const targets::Calls& calls, const targets::Instance& instance, Clock::time_point) override {
+    calls_ = dynamic_cast<const Memory*>(&calls);
+    outputs_ = std::make_unique<MemoryOutputs>(&instance, calls.count());
+    return Reason{};
+  }
+  Reason poison_scratch(std::uint8_t, Clock::time_point) override { return {}; }
+  Reason run(std::size_t first, std::size_t count, Clock::time_point) override {
+    if (script.contains("never_ends")) return {ReasonCode::timed_out, {{"where", "in its script"}}};
+    if (script.contains("crashes")) return {ReasonCode::aborted, {{"where", "in its script"}}};
+    for (std::size_t call = first; call < first + count; ++call) compute(call, script.contains("wrong"));
+    return {};
+  }
+  targets::Outputs& outputs() override { return *outputs_; }
+  targets::FoundShape found_shape(std::size_t, std::size_t) const override { return {}; }
+  Reason behaviour() override { return {}; }
+
+  targets::Lap lap(std::size_t count) {
+    if (Reason reason = run(0, 0, {}); !reason.empty()) return {.reason = std::move(reason)};
+    const auto at = [&](const char* name, double otherwise) {
+      return script.contains(name) ? script.at(name) : otherwise;
+    };
+    if (count == 0) return {.ns = at("empty_ns", 300)};
+    for (std::size_t call = 0; call < count; ++call) {
+      compute(call, script.contains("wrong") || timed_++ >= static_cast<std::int64_t>(at("wrong_after", 1e18)));
+    }
+    const double chance = 1 + 0.01 * random_.uniform(0, 1);
+    targets::Lap lap{.ns = at("empty_ns", 300) + static_cast<double>(count) * at("lap_ns", 10'000) * chance,
+                     .outside_ns = at("outside_ns", 0)};
+    if (const auto every = static_cast<std::int64_t>(at("disturbed_every", 0)); every > 0 && ++laps_ % every == 0) {
+      lap.ns *= 10;
+      lap.clean = false;
+    }
+    return lap;
+  }
+
+  Script script;
+
+ private:
+  void compute(std::size_t call, bool wrong) {
+    const auto x = calls_->calls[call][0].as<float>();
+    auto y = outputs_->calls[call][0].as<float>();
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::max(x[i], 0.0F) + (wrong ? 1.0F : 0.0F);
+    outputs_->overran[call] = script.contains("overruns");
+  }
+
+  const Memory* calls_ = nullptr;
+  std::unique_ptr<MemoryOutputs> outputs_;
+  std::int64_t timed_ = 0;
+  std::int64_t laps_ = 0;
+  Random random_{7};
+};
+
+class ScriptTurn final : public targets::Turn {
+ public:
+  void admit(targets::LoadedKernel&) override {}
+  Result<Reason> arrange(targets::LoadedKernel& kernel, const targets::Calls& calls, const targets::Instance& instance,
+                         Clock::time_point deadline) override {
+    return kernel.arrange(calls, instance, deadline);
+  }
+  Reason make_ready(targets::LoadedKernel&, std::size_t, std::optional<std::size_t>, targets::Warmth, double* warm_ns,
+                    Clock::time_point) override {
+    *warm_ns = 0;
+    return {};
+  }
+  void before_writing() override {}
+  void settle(const targets::Calls&, targets::LoadedKernel&, std::size_t, targets::Warmth) override {}
+  targets::Lap time(targets::LoadedKernel& kernel, std::size_t count, Clock::time_point) override {
+    return dynamic_cast<ScriptKernel&>(kernel).lap(count);
+  }
+  bool watches_clock() const override { return true; }
+  int core() const override { return 0; }
+};
+
+class ScriptDevice final : public targets::Device {
+ public:
+  std::string name() const override { return "made_up"; }
+  std::string isolation() const override { return "none needed"; }
+  Status accepts(const targets::Instance&) const override { return {}; }
+  Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice&) override {
+    return std::unique_ptr<const targets::Built>(new ScriptBuilt(source));
+  }
+  Result<std::unique_ptr<targets::Calls>> make_calls() override {
+    return std::unique_ptr<targets::Calls>(new Memory());
+  }
+  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls&) override {
+    return std::unique_ptr<targets::Outputs>(new MemoryOutputs(nullptr, 0));
+  }
+  Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls&,
+                                                      const targets::Limits&) override {
+    return std::unique_ptr<targets::LoadedKernel>(new ScriptKernel(dynamic_cast<const ScriptBuilt&>(built).script));
+  }
+  std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(); }
+  std::uint64_t group_bytes() const override { return 1 << 20; }
+  std::size_t most_calls() const override { return 16; }
+  std::optional<double> least_time_ns(const Cost&, int) const override { return 1000; }
+  bool alive() override { return true; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<targets::Device>> open(const std::string&) {
+  return std::unique_ptr<targets::Device>(new ScriptDevice());
+}
+
+}  // namespace kw::made_up

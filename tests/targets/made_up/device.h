@@ -1,0 +1,21 @@
+// A device that runs nothing: its kernels are scripts, and its clock says what they say. For tests of whatever decides
+// by laps and answers. A script is lines of a word and a number:
+//
+//   lap_ns 10000         how long a call takes; a percent of chance comes on top
+//   outside_ns 500       work that it does before and after each lap
+//   empty_ns 300         what a lap without calls takes
+//   wrong_after 7        its answers are wrong from this timed call on
+//   wrong                all its answers are wrong
+//   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
+//   does_not_build, never_ends, crashes, overruns
+//
+// It computes Relu, on tensors in its own memory.
+#pragma once
+
+#include "targets/target.h"
+
+namespace kw::made_up {
+
+Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+
+}  // namespace kw::made_up

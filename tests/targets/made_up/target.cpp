@@ -1,0 +1,14 @@
+// A target without a machine, for tests.
+#include "targets/target.h"
+
+#include "targets/made_up/device.h"
+
+namespace kw::targets {
+
+Target made_up() {
+  return {.name = "made_up", .languages = {".txt"}, .open = kw::made_up::open, .identity = [](const std::string&) {
+            return std::string("made up\n");
+          }};
+}
+
+}  // namespace kw::targets
