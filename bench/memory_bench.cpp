@@ -22,7 +22,7 @@
 #include "base/paired_ratio.h"
 #include "base/random.h"
 #include "compose/techniques.h"
-#include "judge/instance.h"
+#include "judge/judge.h"
 #include "memory_moves.h"
 #include "ops/draw.h"
 #include "ops/graph.h"

@@ -61,7 +61,8 @@ class EveryTarget : public testing::TestWithParam<Target> {
     const std::vector<Tensor> got = read_outputs(
         kernel.outputs(), instance_, call, [&](std::size_t i) { return kernel.found_shape(call, i); }, &problem);
     EXPECT_EQ(text_of(problem), "");
-    const auto x = inputs_[0].as<float>(), y = got.at(0).as<float>();
+    const auto x = inputs_[0].as<float>();
+    const auto y = got.at(0).as<float>();
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (y[i] != std::max(x[i], 0.0F)) return false;
     }
@@ -152,7 +153,7 @@ TEST_P(EveryTarget, HasAnIdentityThatStaysTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryTarget, testing::ValuesIn(all_targets()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 TEST(Targets, AreOpenedByNameAndTheNearestIsNamed) {
   EXPECT_TRUE(open_device("cpu").ok());

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "cli/config.h"
-#include "judge/instance.h"
 #include "rivals/absent.h"
 
 namespace kw::cli {

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/scratch.h"
 #include "cli/program.h"
-#include "judge/instance.h"
 #include "suites/catalog.h"
 
 namespace kw::cli {

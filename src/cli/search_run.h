@@ -15,8 +15,8 @@
 #include "cli/progress.h"
 #include "core/task.h"
 #include "core/verdict.h"
+#include "judge/judge.h"
 #include "store/store.h"
-#include "targets/cpu/workshop.h"
 
 namespace kw::cli {
 

@@ -11,7 +11,7 @@
 #include "core/task.h"
 #include "core/tunables.h"
 #include "core/verdict.h"
-#include "targets/cpu/workshop.h"
+#include "judge/judge.h"
 
 namespace kw::cli {
 

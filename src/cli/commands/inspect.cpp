@@ -12,12 +12,12 @@
 #include "inspect/errors.h"
 #include "inspect/model.h"
 #include "inspect/tree.h"
+#include "judge/judge.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
 #include "runs/performance.h"
 #include "suites/catalog.h"
 #include "targets/cpu/kept_roofs.h"
-#include "targets/cpu/workshop.h"
 
 namespace kw::cli::commands {
 namespace {
