@@ -243,6 +243,102 @@ Complaints files_that_pages_invent(const Files& files) {
   return complaints;
 }
 
+// Blanks out // and /* */ outside of literals; lines stay where they are.
+std::string without_comments(std::string text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quote != 0) {
+      if (text[i] == '\\') {
+        ++i;
+      } else if (text[i] == quote || text[i] == '\n') {
+        quote = 0;
+      }
+    } else if (text[i] == '"' ||
+               (text[i] == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
+      quote = text[i];
+    } else if (text.compare(i, 2, "//") == 0 || text.compare(i, 2, "/*") == 0) {
+      const bool line = text[i + 1] == '/';
+      const std::size_t end = std::min(line ? text.find('\n', i) : text.find("*/", i + 2) + 2, text.size());
+      for (; i < end; ++i) {
+        if (text[i] != '\n') text[i] = ' ';
+      }
+      --i;
+    }
+  }
+  return text;
+}
+
+// What only one kind of device has. A second kind is a second folder of src/targets/, and all other code must serve
+// both: so these words stand in a target's folder and nowhere else in src/.
+struct TargetWords {
+  std::regex pattern;
+  std::string only_under = "src/";
+};
+
+const std::vector<TargetWords>& words_of_targets() {
+  static const std::vector<TargetWords> all = {
+      {std::regex("-march=\\w+|-mcpu=\\w+")},
+      {std::regex("\\bg\\+\\+|\\bclang\\+\\+|\\bnvcc\\b|\\bobjdump\\b|\\bllvm-mca\\b")},
+      {std::regex("\\bfma_gflops\\b")},
+      {std::regex("\\bELF\\b|\\bElf(32|64)_\\w+|\\belf\\.h\\b")},
+      {std::regex("_SC_PAGE_?SIZE|\\bgetpagesize\\b|\\bPAGE_SIZE\\b|\\bkPage(Size|Bytes)\\b")},
+      {std::regex("\\b4096\\b"), "src/judge/"},  // a page, where memory is laid out
+      // instructions and registers of x86
+      {std::regex(
+          "\\bv?(fn?m(add|sub)(132|213|231)?|mov(u|a|nt)|add|sub|mul|div|max|min|sqrt|xor|and)p[sd]\\b|"
+          "\\bvbroadcasts[sd]\\b|\\b_mm\\d*_\\w+|\\b[xyz]mm\\d+\\b|\\b(__)?rdtscp?\\b|\\bcpuid\\b|\\bimmintrin\\b")},
+  };
+  return all;
+}
+
+// "src/core/tunables.cpp: g++", a file and a word once; tests and benchmarks may name what they like.
+std::set<std::string> target_words_outside(const Files& files) {
+  static const std::regex inside("src/targets/[^/]+/.*|.*_(test|bench|fuzz)\\.cpp");
+  std::set<std::string> found;
+  for (const auto& [path, text] : files) {
+    if (!path.starts_with("src/") || !is_cpp(path) || std::regex_match(path, inside)) continue;
+    const std::string code = without_comments(text);
+    for (const TargetWords& words : words_of_targets()) {
+      if (!path.starts_with(words.only_under)) continue;
+      for (std::sregex_iterator match(code.begin(), code.end(), words.pattern), end; match != end; ++match) {
+        found.insert(path + ": " + match->str());
+      }
+    }
+  }
+  return found;
+}
+
+// `known`: places that still have such a word. One that has lost it complains too, so that the list only shrinks.
+Complaints wrong_target_words(const Files& files, const std::set<std::string>& known) {
+  Complaints complaints;
+  const std::set<std::string> found = target_words_outside(files);
+  for (const std::string& place : found) {
+    if (!known.contains(place)) complaints.push_back(place + ": a target's word outside of src/targets/NAME/");
+  }
+  for (const std::string& place : known) {
+    if (!found.contains(place)) complaints.push_back(place + ": is gone; take it off kKnownTargetWords");
+  }
+  return complaints;
+}
+
+const std::set<std::string> kKnownTargetWords = {
+    "src/agents/session.h: g++",
+    "src/cli/commands/doctor.cpp: fma_gflops",
+    "src/cli/commands/inspect.cpp: llvm-mca",
+    "src/cli/takeaway.cpp: -march=native",
+    "src/core/tunables.cpp: clang++",
+    "src/core/tunables.cpp: g++",
+    "src/inspect/errors.cpp: ELF",
+    "src/judge/examine.cpp: 4096",
+    "src/judge/kept_verdicts.cpp: clang++",
+    "src/judge/kept_verdicts.cpp: g++",
+    "src/mcp/tools/read_notes.cpp: fma_gflops",
+    "src/mcp/tools/submit_kernel.cpp: clang++",
+    "src/mcp/tools/submit_kernel.cpp: g++",
+    "src/report/page_data.cpp: fma_gflops",
+    "src/rivals/worker.cpp: _SC_PAGESIZE",
+};
+
 std::string joined(const Complaints& complaints) {
   std::string text;
   for (const std::string& complaint : complaints) text += complaint + "\n";
@@ -307,6 +403,31 @@ TEST(House, SeesAPageThatNamesAFileThatIsGone) {
             "README.md: there is no src/gone/\nREADME.md: there is no src/base/gone.h\n");
 }
 
+TEST(House, SeesTheWordsOfATargetOutsideOfItsFolder) {
+  const Files house = {
+      {"src/targets/cpu/workshop.cpp", "run(\"g++\", \"-march=native\");\n"},
+      {"src/targets/target.h", "double fma_gflops;\n"},
+      {"src/judge/build.cpp",
+       "// g++ and -march=native\nrun(\"/usr/bin/clang++\", \"-march=native\");  /* g++\nELF */ int n = 1'000;\n"},
+      {"src/judge/build_test.cpp", "run(\"g++\");\n"},
+      {"src/judge/layout.cpp", "const char* link = \"http://x\"; size_t page = 4096;\n"},
+      {"src/base/files.cpp", "char block[4096];\n"},
+      {"src/ops/sum.cpp", "#include <immintrin.h>\nauto z = _mm256_add_ps(x, y);  asm(\"vfmadd231ps %ymm0\");\n"},
+      {"src/store/machine.cpp", "Elf64_Ehdr header; sysconf(_SC_PAGESIZE);\n"},
+      {"src/report/fine.cpp", "self, shelf, addps_count, clang_tidy, fma\n"}};
+  EXPECT_EQ(joined(wrong_target_words(house, {"src/judge/build.cpp: clang++", "src/judge/gone.cpp: g++"})),
+            "src/judge/build.cpp: -march=native: a target's word outside of src/targets/NAME/\n"
+            "src/judge/layout.cpp: 4096: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: _mm256_add_ps: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: immintrin: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: vfmadd231ps: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: ymm0: a target's word outside of src/targets/NAME/\n"
+            "src/store/machine.cpp: Elf64_Ehdr: a target's word outside of src/targets/NAME/\n"
+            "src/store/machine.cpp: _SC_PAGESIZE: a target's word outside of src/targets/NAME/\n"
+            "src/targets/target.h: fma_gflops: a target's word outside of src/targets/NAME/\n"
+            "src/judge/gone.cpp: g++: is gone; take it off kKnownTargetWords\n");
+}
+
 TEST(House, IncludesObeyTheLayers) {
   EXPECT_GT(includes_of(this_project()).size(), 20u);
   EXPECT_EQ(joined(wrong_includes(this_project())), "");
@@ -325,6 +446,10 @@ TEST(House, NamesFilesInSnakeCase) { EXPECT_EQ(joined(names_that_are_not_snake_c
 TEST(House, HasNoFileTooLongToBeOneIdea) { EXPECT_EQ(joined(files_too_long(this_project())), ""); }
 
 TEST(House, NamesNobodysMachine) { EXPECT_EQ(joined(paths_of_a_machine(this_project())), ""); }
+
+TEST(House, KeepsTheWordsOfATargetInItsFolder) {
+  EXPECT_EQ(joined(wrong_target_words(this_project(), kKnownTargetWords)), "");
+}
 
 TEST(House, SaysWhoMayUseIt) { EXPECT_NE(this_project().at("LICENSE").find("Apache License"), std::string::npos); }
 
