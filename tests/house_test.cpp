@@ -270,25 +270,71 @@ std::string without_comments(std::string text) {
 
 // What only one kind of device has. A second kind is a second folder of src/targets/, and all other code must serve
 // both: so these words stand in a target's folder and nowhere else in src/.
-struct TargetWords {
-  std::regex pattern;
+struct TargetWord {
+  std::string text;  // ends in *: the beginning of a word
   std::string only_under = "src/";
 };
 
-const std::vector<TargetWords>& words_of_targets() {
-  static const std::vector<TargetWords> all = {
-      {std::regex("-march=\\w+|-mcpu=\\w+")},
-      {std::regex("\\bg\\+\\+|\\bclang\\+\\+|\\bnvcc\\b|\\bobjdump\\b|\\bllvm-mca\\b")},
-      {std::regex("\\bfma_gflops\\b")},
-      {std::regex("\\bELF\\b|\\bElf(32|64)_\\w+|\\belf\\.h\\b")},
-      {std::regex("_SC_PAGE_?SIZE|\\bgetpagesize\\b|\\bPAGE_SIZE\\b|\\bkPage(Size|Bytes)\\b")},
-      {std::regex("\\b4096\\b"), "src/judge/"},  // a page, where memory is laid out
-      // instructions and registers of x86
-      {std::regex(
-          "\\bv?(fn?m(add|sub)(132|213|231)?|mov(u|a|nt)|add|sub|mul|div|max|min|sqrt|xor|and)p[sd]\\b|"
-          "\\bvbroadcasts[sd]\\b|\\b_mm\\d*_\\w+|\\b[xyz]mm\\d+\\b|\\b(__)?rdtscp?\\b|\\bcpuid\\b|\\bimmintrin\\b")},
+const std::vector<TargetWord>& words_of_targets() {
+  static const std::vector<TargetWord> all = {
+      {"-march=*"},
+      {"-mcpu=*"},
+      {"g++"},
+      {"clang++"},
+      {"nvcc"},
+      {"objdump"},
+      {"llvm-mca"},
+      {"fma_gflops"},
+      {"ELF"},
+      {"elf.h"},
+      {"Elf64_*"},
+      {"_SC_PAGE*"},
+      {"getpagesize"},
+      {"PAGE_SIZE"},
+      {"kPageSize"},
+      {"kPageBytes"},
+      {"4096", "src/judge/"},  // a page, where memory is laid out
+      {"immintrin"},
+      {"_mm_*"},
+      {"_mm256_*"},
+      {"_mm512_*"},
+      {"xmm*"},
+      {"ymm*"},
+      {"zmm*"},
+      {"vfm*"},
+      {"vfnm*"},
+      {"vmov*"},
+      {"vbroadcast*"},
+      {"movups"},
+      {"movaps"},
+      {"movnt*"},
+      {"addps"},
+      {"mulps"},
+      {"vaddps"},
+      {"vmulps"},
+      {"__rdtsc*"},
+      {"rdtsc*"},
+      {"cpuid"},
   };
   return all;
+}
+
+// The word where it stands in the code, whole; not as a part of another one.
+std::set<std::string> uses_of(std::string word, const std::string& code) {
+  const auto is_word = [&](std::size_t at) {
+    return at < code.size() && (std::isalnum(static_cast<unsigned char>(code[at])) || code[at] == '_');
+  };
+  const bool beginning = word.ends_with('*');
+  if (beginning) word.pop_back();
+  std::set<std::string> uses;
+  for (std::size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1)) {
+    std::size_t end = at + word.size();
+    const bool within = is_word(at) && at > 0 && is_word(at - 1);
+    if (within || (!beginning && is_word(end - 1) && is_word(end))) continue;
+    while (beginning && is_word(end)) ++end;
+    uses.insert(code.substr(at, end - at));
+  }
+  return uses;
 }
 
 // "src/core/tunables.cpp: g++", a file and a word once; tests and benchmarks may name what they like.
@@ -298,11 +344,9 @@ std::set<std::string> target_words_outside(const Files& files) {
   for (const auto& [path, text] : files) {
     if (!path.starts_with("src/") || !is_cpp(path) || std::regex_match(path, inside)) continue;
     const std::string code = without_comments(text);
-    for (const TargetWords& words : words_of_targets()) {
-      if (!path.starts_with(words.only_under)) continue;
-      for (std::sregex_iterator match(code.begin(), code.end(), words.pattern), end; match != end; ++match) {
-        found.insert(path + ": " + match->str());
-      }
+    for (const TargetWord& word : words_of_targets()) {
+      if (!path.starts_with(word.only_under)) continue;
+      for (const std::string& use : uses_of(word.text, code)) found.insert(path + ": " + use);
     }
   }
   return found;
