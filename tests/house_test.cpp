@@ -243,6 +243,146 @@ Complaints files_that_pages_invent(const Files& files) {
   return complaints;
 }
 
+// Blanks out // and /* */ outside of literals; lines stay where they are.
+std::string without_comments(std::string text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quote != 0) {
+      if (text[i] == '\\') {
+        ++i;
+      } else if (text[i] == quote || text[i] == '\n') {
+        quote = 0;
+      }
+    } else if (text[i] == '"' ||
+               (text[i] == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
+      quote = text[i];
+    } else if (text.compare(i, 2, "//") == 0 || text.compare(i, 2, "/*") == 0) {
+      const bool line = text[i + 1] == '/';
+      const std::size_t end = std::min(line ? text.find('\n', i) : text.find("*/", i + 2) + 2, text.size());
+      for (; i < end; ++i) {
+        if (text[i] != '\n') text[i] = ' ';
+      }
+      --i;
+    }
+  }
+  return text;
+}
+
+// What only one kind of device has. A second kind is a second folder of src/targets/, and all other code must serve
+// both: so these words stand in a target's folder and nowhere else in src/.
+struct TargetWord {
+  std::string text;  // ends in *: the beginning of a word
+  std::string only_under = "src/";
+};
+
+const std::vector<TargetWord>& words_of_targets() {
+  static const std::vector<TargetWord> all = {
+      {"-march=*"},
+      {"-mcpu=*"},
+      {"g++"},
+      {"clang++"},
+      {"nvcc"},
+      {"objdump"},
+      {"llvm-mca"},
+      {"fma_gflops"},
+      {"ELF"},
+      {"elf.h"},
+      {"Elf64_*"},
+      {"_SC_PAGE*"},
+      {"getpagesize"},
+      {"PAGE_SIZE"},
+      {"kPageSize"},
+      {"kPageBytes"},
+      {"4096", "src/judge/"},  // a page, where memory is laid out
+      {"immintrin"},
+      {"_mm_*"},
+      {"_mm256_*"},
+      {"_mm512_*"},
+      {"xmm*"},
+      {"ymm*"},
+      {"zmm*"},
+      {"vfm*"},
+      {"vfnm*"},
+      {"vmov*"},
+      {"vbroadcast*"},
+      {"movups"},
+      {"movaps"},
+      {"movnt*"},
+      {"addps"},
+      {"mulps"},
+      {"vaddps"},
+      {"vmulps"},
+      {"__rdtsc*"},
+      {"rdtsc*"},
+      {"cpuid"},
+  };
+  return all;
+}
+
+// The word where it stands in the code, whole; not as a part of another one.
+std::set<std::string> uses_of(std::string word, const std::string& code) {
+  const auto is_word = [&](std::size_t at) {
+    return at < code.size() && (std::isalnum(static_cast<unsigned char>(code[at])) || code[at] == '_');
+  };
+  const bool beginning = word.ends_with('*');
+  if (beginning) word.pop_back();
+  std::set<std::string> uses;
+  for (std::size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1)) {
+    std::size_t end = at + word.size();
+    const bool within = is_word(at) && at > 0 && is_word(at - 1);
+    if (within || (!beginning && is_word(end - 1) && is_word(end))) continue;
+    while (beginning && is_word(end)) ++end;
+    uses.insert(code.substr(at, end - at));
+  }
+  return uses;
+}
+
+// "src/core/tunables.cpp: g++", a file and a word once; tests and benchmarks may name what they like.
+std::set<std::string> target_words_outside(const Files& files) {
+  static const std::regex inside("src/targets/[^/]+/.*|.*_(test|bench|fuzz)\\.cpp");
+  std::set<std::string> found;
+  for (const auto& [path, text] : files) {
+    if (!path.starts_with("src/") || !is_cpp(path) || std::regex_match(path, inside)) continue;
+    const std::string code = without_comments(text);
+    for (const TargetWord& word : words_of_targets()) {
+      if (!path.starts_with(word.only_under)) continue;
+      for (const std::string& use : uses_of(word.text, code)) found.insert(path + ": " + use);
+    }
+  }
+  return found;
+}
+
+// `known`: places that still have such a word. One that has lost it complains too, so that the list only shrinks.
+Complaints wrong_target_words(const Files& files, const std::set<std::string>& known) {
+  Complaints complaints;
+  const std::set<std::string> found = target_words_outside(files);
+  for (const std::string& place : found) {
+    if (!known.contains(place)) complaints.push_back(place + ": a target's word outside of src/targets/NAME/");
+  }
+  for (const std::string& place : known) {
+    if (!found.contains(place)) complaints.push_back(place + ": is gone; take it off kKnownTargetWords");
+  }
+  return complaints;
+}
+
+const std::set<std::string> kKnownTargetWords = {
+    "src/agents/session.h: g++",
+    "src/cli/commands/doctor.cpp: fma_gflops",
+    "src/cli/commands/inspect.cpp: llvm-mca",
+    "src/cli/takeaway.cpp: -march=native",
+    "src/core/tunables.cpp: clang++",
+    "src/core/tunables.cpp: g++",
+    "src/inspect/errors.cpp: ELF",
+    "src/judge/examine.cpp: 4096",
+    "src/judge/kept_verdicts.cpp: clang++",
+    "src/judge/kept_verdicts.cpp: g++",
+    "src/mcp/tools/read_notes.cpp: fma_gflops",
+    "src/mcp/tools/submit_kernel.cpp: clang++",
+    "src/mcp/tools/submit_kernel.cpp: g++",
+    "src/report/page_data.cpp: fma_gflops",
+    "src/rivals/worker.cpp: _SC_PAGESIZE",
+};
+
 std::string joined(const Complaints& complaints) {
   std::string text;
   for (const std::string& complaint : complaints) text += complaint + "\n";
@@ -307,6 +447,31 @@ TEST(House, SeesAPageThatNamesAFileThatIsGone) {
             "README.md: there is no src/gone/\nREADME.md: there is no src/base/gone.h\n");
 }
 
+TEST(House, SeesTheWordsOfATargetOutsideOfItsFolder) {
+  const Files house = {
+      {"src/targets/cpu/workshop.cpp", "run(\"g++\", \"-march=native\");\n"},
+      {"src/targets/target.h", "double fma_gflops;\n"},
+      {"src/judge/build.cpp",
+       "// g++ and -march=native\nrun(\"/usr/bin/clang++\", \"-march=native\");  /* g++\nELF */ int n = 1'000;\n"},
+      {"src/judge/build_test.cpp", "run(\"g++\");\n"},
+      {"src/judge/layout.cpp", "const char* link = \"http://x\"; size_t page = 4096;\n"},
+      {"src/base/files.cpp", "char block[4096];\n"},
+      {"src/ops/sum.cpp", "#include <immintrin.h>\nauto z = _mm256_add_ps(x, y);  asm(\"vfmadd231ps %ymm0\");\n"},
+      {"src/store/machine.cpp", "Elf64_Ehdr header; sysconf(_SC_PAGESIZE);\n"},
+      {"src/report/fine.cpp", "self, shelf, addps_count, clang_tidy, fma\n"}};
+  EXPECT_EQ(joined(wrong_target_words(house, {"src/judge/build.cpp: clang++", "src/judge/gone.cpp: g++"})),
+            "src/judge/build.cpp: -march=native: a target's word outside of src/targets/NAME/\n"
+            "src/judge/layout.cpp: 4096: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: _mm256_add_ps: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: immintrin: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: vfmadd231ps: a target's word outside of src/targets/NAME/\n"
+            "src/ops/sum.cpp: ymm0: a target's word outside of src/targets/NAME/\n"
+            "src/store/machine.cpp: Elf64_Ehdr: a target's word outside of src/targets/NAME/\n"
+            "src/store/machine.cpp: _SC_PAGESIZE: a target's word outside of src/targets/NAME/\n"
+            "src/targets/target.h: fma_gflops: a target's word outside of src/targets/NAME/\n"
+            "src/judge/gone.cpp: g++: is gone; take it off kKnownTargetWords\n");
+}
+
 TEST(House, IncludesObeyTheLayers) {
   EXPECT_GT(includes_of(this_project()).size(), 20u);
   EXPECT_EQ(joined(wrong_includes(this_project())), "");
@@ -325,6 +490,10 @@ TEST(House, NamesFilesInSnakeCase) { EXPECT_EQ(joined(names_that_are_not_snake_c
 TEST(House, HasNoFileTooLongToBeOneIdea) { EXPECT_EQ(joined(files_too_long(this_project())), ""); }
 
 TEST(House, NamesNobodysMachine) { EXPECT_EQ(joined(paths_of_a_machine(this_project())), ""); }
+
+TEST(House, KeepsTheWordsOfATargetInItsFolder) {
+  EXPECT_EQ(joined(wrong_target_words(this_project(), kKnownTargetWords)), "");
+}
 
 TEST(House, SaysWhoMayUseIt) { EXPECT_NE(this_project().at("LICENSE").find("Apache License"), std::string::npos); }
 

@@ -44,6 +44,11 @@ echo "INFO: building"
 (cd build/pages && find . -type f | LC_ALL=C sort | tr '\n' ' ') >"$folder/pages"
 [[ ! -e "$folder/dead" ]] || { echo "WARNING: docs/a.md contains a dead link"; exit 1; }
 TOOL
+tool cpack <<'TOOL'
+#!/bin/bash
+[[ $1 == --config && $2 == */build/release/CPackConfig.cmake && $3 == -B ]] || exit 1
+mkdir -p "$4/_CPack_Packages" && touch "$4/kernelwright_1.0_amd64.deb"
+TOOL
 tool dpkg-query <<TOOL
 #!/bin/bash
 [[ -e "$folder/bare" ]] || printf '%s=installed\n' "\${@:3}"
@@ -89,6 +94,9 @@ expect "a change that is no source" "$(builds_after touch "$project/README.md")"
 expect "where the site is" "$("$kw" docs 2>/dev/null)" "$project/build/site/index.html"
 expect "a site has the pages and what they link to" "$(<"$folder/pages")" \
   "./ARCHITECTURE.md ./CONTRIBUTING.md ./README.md ./docs/a.md ./docs/p.png ./src/ops/op.h "
+expect "where the package is" "$("$kw" package 2>/dev/null)" "$project/build/package/kernelwright_1.0_amd64.deb"
+"$kw" package --unknown >/dev/null 2>&1
+expect "exit code of an unknown argument of package" $? 2
 touch "$folder/dead"
 said=$("$kw" docs 2>&1)
 expect "exit code of a site with a dead link" $? 2

@@ -2,8 +2,12 @@
 //
 // serves: AveragePool
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/AveragePool.h"
 #include "parts/pooling.h"
-#include "plain/AveragePool.h"
 
 // Sums of a row of windows become means.
 struct Averaged {

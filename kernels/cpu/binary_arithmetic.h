@@ -3,8 +3,12 @@
 // serves: Add, BitwiseAnd, BitwiseOr, BitwiseXor, Div, Mul, PRelu, Sub
 // types: float32, int32, int64
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/wide.h"
 #include "parts/binary_runs.h"
-#include "plain/parts/wide.h"
 
 template <class T>
 void Add(const kw::Node&, kw::Tensor<const T> a, kw::Tensor<const T> b, kw::Tensor<T>& y) {

@@ -4,10 +4,14 @@
 // types: float32, int32, int64
 // when: inputs == 2
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include <vector>
 
+#include "../plain/parts/wide.h"
 #include "parts/binary_runs.h"
-#include "plain/parts/wide.h"
 
 template <class T>
 using Inputs = std::vector<kw::Tensor<const T>>;

@@ -3,6 +3,10 @@
 // serves: And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Or, Xor
 // types: bool, float32, int32, int64
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/binary_runs.h"
 
 template <class T>

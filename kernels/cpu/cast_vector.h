@@ -4,6 +4,9 @@
 // serves: Cast, CastLike, IsNaN, Not
 // types: float32, float16, bool, int32, int64, uint8
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
 
 // A bool is a byte that holds 0 or 1.
 template <class T>

@@ -4,6 +4,10 @@
 // types: float32
 // when: rank0 <= 5
 // order: 20
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/direct_convolution.h"
 
 KW_COMPILER("clang++", "g++");

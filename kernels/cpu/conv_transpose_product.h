@@ -6,6 +6,10 @@
 // types: float32
 // when: rank0 == 4 && 2 * size1 > size0
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/transposed_convolution.h"
 
 KW_COMPILER("clang++", "g++");

@@ -6,6 +6,10 @@
 // types: float32
 // when: rank0 >= 4 && rank0 <= 5 && group == 1 && size1 % 9 == 0 && size1 >= 2304
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/winograd_convolution.h"
 
 KW_COMPILER("clang++", "g++");

@@ -6,6 +6,10 @@
 // types: float32
 // when: rank0 == 3 && group == 1 && size1 % 3 == 0 && size1 >= 768
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/winograd_convolution.h"
 
 KW_COMPILER("clang++", "g++");

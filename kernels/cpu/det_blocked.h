@@ -4,6 +4,10 @@
 // serves: Det
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/vector.h"
 
 KW_COMPILER("clang++", "g++");

@@ -4,9 +4,13 @@
 // serves: Einsum
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/Einsum.h"
 #include "parts/product.h"
 #include "parts/turn.h"
-#include "plain/Einsum.h"
 
 // The letters of an equation without its blanks; false where it is too long or has "...".
 inline bool letters_of(const char* equation, char (&letters)[16]) {

@@ -2,6 +2,10 @@
 //
 // serves: GlobalAveragePool, GlobalMaxPool
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reduction.h"
 
 template <class F>

@@ -5,8 +5,12 @@
 // types: float32
 // when: rank0 == 4
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/GridSample.h"
 #include "parts/vector.h"
-#include "plain/GridSample.h"
 
 namespace grid_sample {
 

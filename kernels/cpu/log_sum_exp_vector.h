@@ -2,6 +2,10 @@
 //
 // serves: ReduceLogSumExp
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/math_exp.h"
 #include "parts/math_log.h"
 #include "parts/reduction.h"

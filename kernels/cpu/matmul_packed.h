@@ -3,8 +3,12 @@
 // serves: MatMul
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/matmul.h"
 #include "parts/product.h"
-#include "plain/parts/matmul.h"
 
 // Panels of a constant right matrix.
 inline const void* prepare_MatMul(const kw::Call& call, const kw::Node&, kw::Tensor<const float>,

@@ -2,8 +2,12 @@
 //
 // serves: MaxPool
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/MaxPool.h"
 #include "parts/pooling.h"
-#include "plain/MaxPool.h"
 
 inline bool holds_nan(const float* x, int64_t count) {
   using namespace simd;

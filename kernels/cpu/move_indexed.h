@@ -1,10 +1,14 @@
 // Elements moved along an axis by indices, row by row, with the row's place in the data worked out once.
 //
 // serves: GatherElements, ScatterElements
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/join.h"
+#include "../plain/parts/normal_axis.h"
+#include "../plain/parts/strides.h"
 #include "parts/quiet.h"
-#include "plain/parts/join.h"
-#include "plain/parts/normal_axis.h"
-#include "plain/parts/strides.h"
 
 // Calls f(i, place) for every element i of the indices and the place in the data that it points to; places of rows are
 // counted up rather than divided out.

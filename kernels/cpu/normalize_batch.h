@@ -3,6 +3,10 @@
 // serves: BatchNormalization
 // types: float32
 // when: training_mode == 0
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/moments.h"
 
 inline void BatchNormalization(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> scale,

@@ -2,6 +2,10 @@
 //
 // serves: InstanceNormalization, GroupNormalization
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/moments.h"
 
 inline void InstanceNormalization(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> scale,

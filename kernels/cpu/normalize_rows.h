@@ -3,10 +3,14 @@
 //
 // serves: LayerNormalization, RMSNormalization
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/broadcast_index.h"
+#include "../plain/parts/broadcast_steps.h"
+#include "../plain/parts/normal_axis.h"
 #include "parts/moments.h"
-#include "plain/parts/broadcast_index.h"
-#include "plain/parts/broadcast_steps.h"
-#include "plain/parts/normal_axis.h"
 
 // A weight that is broadcast to the rows; where it covers them as they lie, it is used in place.
 struct RowWeights {

@@ -4,9 +4,13 @@
 // serves: RNN, LSTM
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/LSTM.h"
+#include "../plain/RNN.h"
 #include "parts/math_hyperbolic.h"
-#include "plain/LSTM.h"
-#include "plain/RNN.h"
 
 namespace recurrent {
 

@@ -2,6 +2,10 @@
 //
 // serves: ReduceSum, ReduceMean, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, ReduceMax, ReduceMin, ReduceProd
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reduction.h"
 
 inline constexpr auto prepare_ReduceSum = keep_reduction_runs;

@@ -4,8 +4,12 @@
 // serves: RoiAlign
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/RoiAlign.h"
 #include "parts/vector.h"
-#include "plain/RoiAlign.h"
 
 namespace roi {
 

@@ -1,11 +1,15 @@
 // Running sums, one-hot rows, triangles and ranges: rows at a time, with what does not change worked out before.
 //
 // serves: CumSum, OneHot, Trilu, Range
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/axis.h"
+#include "../plain/parts/one_hot.h"
+#include "../plain/parts/range_count.h"
+#include "../plain/parts/wide.h"
 #include "parts/quiet.h"
-#include "plain/OneHot.h"
-#include "plain/Range.h"
-#include "plain/parts/axis.h"
-#include "plain/parts/wide.h"
 
 template <class T, class I>
 void CumSum(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const I> axis, kw::Tensor<T>& y) {
@@ -54,7 +58,7 @@ void OneHot(const kw::Node& node, kw::Tensor<const I> indices, kw::Tensor<const 
             kw::Tensor<T>& y) {
   const int64_t axis = node.integer("axis", -1);
   if (!std::is_same_v<I, int64_t> || (axis != -1 && axis != indices.rank())) {
-    return ::OneHot(node, indices, depth, values, y);
+    return one_hot(node, indices, depth, values, y);
   }
   kw::Shape shape = indices.shape();
   const int64_t length = static_cast<int64_t>(depth[0]);

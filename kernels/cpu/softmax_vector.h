@@ -3,10 +3,14 @@
 //
 // serves: Softmax, LogSoftmax
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/softmax_rows.h"
 #include "parts/math_exp.h"
 #include "parts/math_log.h"
 #include "parts/reduction.h"
-#include "plain/parts/softmax_rows.h"
 
 KW_TUNE(SOFTMAX_COLUMNS, 2, 1, 2, 4);  // vectors of columns that are done together
 

@@ -6,9 +6,13 @@
 // serves: STFT
 // types: float32
 // order: 10
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/stft_frames.h"
 #include "parts/fast_fourier.h"
 #include "parts/turn.h"
-#include "plain/parts/stft_frames.h"
 
 // Bin k of a real signal of twice `half` elements, from the spectrum of its even and odd ones, both halved.
 inline fourier::Complex bin_of_real(const fourier::Roots& roots, const float* spectrum, int64_t half, int64_t k) {

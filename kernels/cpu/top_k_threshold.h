@@ -4,8 +4,12 @@
 //
 // serves: TopK
 // types: float32
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/axis.h"
 #include "parts/vector.h"
-#include "plain/parts/axis.h"
 
 struct Ranked {
   float value;

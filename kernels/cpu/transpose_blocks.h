@@ -2,6 +2,10 @@
 // are turned in registers.
 //
 // serves: Transpose, DepthToSpace, SpaceToDepth
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/runs.h"
 #include "parts/turn.h"
 

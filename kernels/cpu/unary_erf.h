@@ -3,6 +3,10 @@
 // serves: Erf, Gelu
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 #include "parts/math_erf.h"
 #include "parts/math_hyperbolic.h"

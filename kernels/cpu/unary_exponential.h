@@ -3,6 +3,10 @@
 // serves: Celu, Cosh, Elu, Exp, Mish, Selu, Sigmoid, Sinh, Softplus, Swish, Tanh
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 #include "parts/math_hyperbolic.h"
 

@@ -3,6 +3,10 @@
 // serves: Acosh, Asinh, Atanh, Log
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 #include "parts/math_area.h"
 

@@ -3,6 +3,10 @@
 // serves: Clip, HardSigmoid, HardSwish, LeakyRelu, Relu, Shrink, Softsign, ThresholdedRelu
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 
 using simd::Floats;

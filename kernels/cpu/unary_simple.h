@@ -3,6 +3,10 @@
 // serves: Abs, Ceil, Floor, Neg, Reciprocal, Round, Sign, Sqrt
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 
 using simd::Floats;

@@ -3,6 +3,10 @@
 // serves: Acos, Asin, Atan, Cos, Sin, Tan
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/map.h"
 #include "parts/math_arc.h"
 #include "parts/math_trig.h"

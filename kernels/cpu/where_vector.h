@@ -3,6 +3,10 @@
 // serves: Where
 // types: float32
 // parts: any
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast_runs.h"
 #include "parts/map.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Abs: the magnitude of every element; the lowest integer wraps to itself.

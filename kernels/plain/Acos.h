@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Acos: the arc cosine of every element; NaN outside [-1, 1].

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Acosh: the inverse hyperbolic cosine of every element; NaN below 1.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/extreme_place.h"
 
 // ArgMin: the index of the smallest element along an axis; of equal ones the first, or the last if asked.

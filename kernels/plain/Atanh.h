@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Atanh: the inverse hyperbolic tangent of every element; NaN outside [-1, 1].

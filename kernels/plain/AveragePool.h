@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/sliding_window.h"
 #include "parts/wide.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // BatchNormalization: every channel moved and scaled by a mean and a variance: given ones, or in training the batch's

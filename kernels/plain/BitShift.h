@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // BitShift: the bits of x moved left or right by y, broadcast. Zeros follow, or the signs of negative numbers that are

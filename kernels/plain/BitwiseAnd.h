@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // BitwiseAnd: the bits that both have, broadcast.

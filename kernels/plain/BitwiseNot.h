@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // BitwiseNot: every bit of every element turned over.
 template <class T>
 void BitwiseNot(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {

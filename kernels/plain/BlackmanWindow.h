@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/cosine_window.h"
 
 // BlackmanWindow: a window of two cosines, flatter at its ends than Hann's.

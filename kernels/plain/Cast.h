@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Cast: the elements as another type: floats rounded to nearest even, cut to integers.
 template <class X, class Y>
 void Cast(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<Y>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // CastLike: the elements as the type of another tensor, whose own elements do not count.
 template <class X, class Y>
 void CastLike(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<const Y>, kw::Tensor<Y>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Celu: x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.

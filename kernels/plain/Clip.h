@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Clip: every element cut to the range from min to max; max where they cross. The limits are inputs, in old opsets

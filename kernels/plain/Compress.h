@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/axis.h"
 
 // Compress: the elements (or slices along an axis) that a condition marks.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Constant: the numbers that its one attribute says.
 template <class T>
 void Constant(const kw::Node& node, kw::Tensor<T>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // ConstantOfShape: a tensor of the shape that the input's numbers say, filled with one value.
 template <class T>
 void ConstantOfShape(const kw::Node& node, kw::Tensor<const int64_t> shape, kw::Tensor<T>& y) {

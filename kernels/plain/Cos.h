@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Cos: the cosine of every element (radians).

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/scan.h"
 
 // CumProd: running products along an axis; `exclusive` leaves each element itself out.

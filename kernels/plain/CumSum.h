@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/scan.h"
 
 // CumSum: running sums along an axis; `exclusive` leaves each element itself out.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/axis.h"
 #include "parts/fourier.h"
 #include "parts/normal_axis.h"

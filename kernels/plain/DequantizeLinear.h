@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/scale_runs.h"
 
 // DequantizeLinear: (x - zero point) * scale.

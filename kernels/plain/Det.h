@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Det: the determinant of every matrix of a batch, by elimination with partial pivoting.

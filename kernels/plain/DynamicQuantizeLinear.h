@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // DynamicQuantizeLinear: real numbers as unsigned bytes, with the scale and the zero point that just hold them all and
 // zero.
 inline void DynamicQuantizeLinear(const kw::Node&, kw::Tensor<const float> x, kw::Tensor<uint8_t>& y,

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include <map>
 #include <string>
 #include <vector>

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Elu: x where it is not negative, alpha * (exp(x) - 1) elsewhere.

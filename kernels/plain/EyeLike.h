@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // EyeLike: a matrix of the input's shape with ones on its k-th diagonal, zero elsewhere.
 template <class X, class Y>
 void EyeLike(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<Y>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/normal_axis.h"
 
 // Flatten: as a matrix, the axes before `axis` its rows, the others its columns.

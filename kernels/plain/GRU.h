@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/recurrent.h"
 
 // GRU: a gated recurrent layer: an update and a reset gate decide what of the state stays.

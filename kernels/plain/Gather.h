@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/runs_of_slices.h"
 
 // Gather: slices of the data along an axis, in the order of the indices.

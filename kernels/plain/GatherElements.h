@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/normal_axis.h"
 #include "parts/pointed.h"
 

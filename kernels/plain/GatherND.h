@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/tuples.h"
 
 // GatherND: for every tuple of indices the slice of the data that it points to.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Gelu: x times the normal distribution's share below x, exactly or through a tanh.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/global_pool.h"
 #include "parts/norm.h"
 #include "parts/wide.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/global_pool.h"
 
 // GlobalMaxPool: the largest element of each channel.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // Greater: whether a is above b, broadcast.

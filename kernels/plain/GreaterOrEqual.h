@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // GreaterOrEqual: whether a is not below b, broadcast; never of a NaN.

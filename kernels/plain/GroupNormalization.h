@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/moments.h"
 #include "parts/wide.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/cosine_window.h"
 
 // HammingWindow: a window like Hann's that stays above 0 at its ends.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/cosine_window.h"
 
 // HannWindow: a window that rises from 0 to 1 and falls again as a cosine does.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // HardSigmoid: alpha * x + beta, cut to the range 0 to 1.

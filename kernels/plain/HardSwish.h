@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // HardSwish: x times x / 6 + 0.5 cut to the range 0 to 1.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/softmax_rows.h"
 
 // Hardmax: 1 at the first maximum along an axis, 0 elsewhere.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Identity: the input itself.
 template <class T>
 void Identity(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {

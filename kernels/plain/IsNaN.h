@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // IsNaN: whether an element is not a number.
 template <class T>
 void IsNaN(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<bool>& y) {

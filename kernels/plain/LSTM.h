@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/recurrent.h"
 
 // LSTM: a long short-term memory: gates decide what enters, stays in and leaves a cell.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // LeakyRelu: x where it is not negative, alpha * x elsewhere.

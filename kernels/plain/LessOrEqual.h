@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // LessOrEqual: whether a is not above b, broadcast; never of a NaN.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/log_softmax.h"
 #include "parts/softmax_rows.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/matmul.h"
 #include "parts/row_times_matrix.h"
 #include "parts/wide.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/integer_matmul.h"
 
 // MatMulInteger: the matrix product of quantised numbers, their zero points taken off, in 32-bit integers.

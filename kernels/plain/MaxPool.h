@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/sliding_window.h"
 
 // The place of an element of a channel when the first spatial axis is counted fastest.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include <vector>
 
 #include "parts/broadcast_all.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Neg: every element with its sign turned over; the lowest integer wraps to itself.

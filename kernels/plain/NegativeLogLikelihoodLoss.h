@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/likelihood_loss.h"
 
 // NegativeLogLikelihoodLoss: minus the given logarithms of probability of the right classes, weighted, and their sum or

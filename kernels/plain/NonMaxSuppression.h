@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 struct NmsBox {
   float y_min, x_min, y_max, x_max;
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // NonZero: the coordinates of the elements that are not zero, one row for each axis, in the input's order.
 template <class T>
 void NonZero(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<int64_t>& y) {

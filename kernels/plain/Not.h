@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Not: true for false and false for true.
 inline void Not(const kw::Node&, kw::Tensor<const bool> x, kw::Tensor<bool>& y) {
   y.allocate(x.shape());

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast.h"
 
 // Or: whether either is true, broadcast.

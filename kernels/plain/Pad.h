@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/padding_of.h"
 
 // Pad: elements added around (or, negative, cut off): a constant, the edge repeated, the tensor mirrored or wrapped.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/integer_matmul.h"
 #include "parts/of_slice.h"
 #include "parts/requantize.h"

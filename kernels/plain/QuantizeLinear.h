@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/scale_runs.h"
 
 // QuantizeLinear: round(x / scale) + zero point, halves to even, cut to the range of the result's type. In float, which

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/broadcast_index.h"
 #include "parts/broadcast_steps.h"
 #include "parts/normal_axis.h"

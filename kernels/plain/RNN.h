@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/recurrent.h"
 
 // RNN: a recurrent layer: the state is a function of the input and the state before.

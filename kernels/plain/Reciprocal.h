@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Reciprocal: 1 divided by every element.
 template <class T>
 void Reciprocal(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {

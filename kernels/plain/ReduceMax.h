@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reduce.h"
 
 // ReduceMax: the largest element along the axes.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reduce.h"
 
 // ReduceMin: the smallest element along the axes.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Relu: max(x, 0), element by element.
 template <class T>
 void Relu(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reshaped.h"
 
 // Reshape: the same elements in another shape; 0 copies a length, -1 takes what is left.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // ReverseSequence: the first lengths[b] steps of every sequence b in reverse order.
 template <class T>
 void ReverseSequence(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> lengths, kw::Tensor<T>& y) {

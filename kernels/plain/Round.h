@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Round: the nearest whole number, of two equally near the even one.

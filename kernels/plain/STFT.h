@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/fourier.h"
 #include "parts/stft_frames.h"
 #include "parts/wide.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Selu: gamma * x where x is positive, gamma * alpha * (exp(x) - 1) elsewhere.

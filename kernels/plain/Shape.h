@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Shape: the lengths of the input's axes, from axis `start` to before axis `end`.
 template <class T>
 void Shape(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<int64_t>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Shrink: x + bias below -lambd, x - bias above lambd, 0 between; of integers the fraction is cut off.
 template <class T>
 void Shrink(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {

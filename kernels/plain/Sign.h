@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Sign: 1 for a positive element, -1 for a negative one, 0 for zero.
 template <class T>
 void Sign(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/axis.h"
 
 // Softmax: the exponentials along an axis, divided by their sum.

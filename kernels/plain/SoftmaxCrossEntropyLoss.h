@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/likelihood_loss.h"
 #include "parts/log_softmax.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // Softplus: log(1 + exp(x)), written so that no exponential overflows.

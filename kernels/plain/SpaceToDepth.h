@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // SpaceToDepth: blocks of pixels become channels; in mode DCR the block counts first in a channel's number, else last.
 template <class T>
 void SpaceToDepth(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {

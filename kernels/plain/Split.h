@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/runs_of_slices.h"
 
 // Split: parts along an axis, of given lengths, or equal but for the last.

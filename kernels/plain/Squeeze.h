@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reshaped.h"
 
 // Squeeze: without axes of length 1, those named, or all.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/wide.h"
 
 // ThresholdedRelu: x where it is above alpha, 0 elsewhere.

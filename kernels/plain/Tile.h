@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Fills `to` with `from` repeated along the axes from this one on. Returns the end of it.
 template <class T>
 T* tile_from_axis(const T* from, const kw::Shape& shape, const int64_t* repeats, int axis, T* to) {

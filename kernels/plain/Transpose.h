@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/copy_strided.h"
 #include "parts/strides.h"
 

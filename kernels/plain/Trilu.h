@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Trilu: the upper or lower triangle of every matrix, from its k-th diagonal on; zero elsewhere.
 template <class T>
 void Trilu(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> k, kw::Tensor<T>& y) {

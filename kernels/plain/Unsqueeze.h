@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "parts/reshaped.h"
 
 // Unsqueeze: with axes of length 1 put in; they count in the result's shape.

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "cli/complete.h"
 #include "cli/config.h"
+#include "cli/manual.h"
 
 namespace kw::cli {
 namespace {
@@ -111,16 +112,10 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
 }
 
 std::string help_text() {
-  std::string text =
-      "Kernelwright: compute kernels, proven right and made fast.\n\nusage: kw COMMAND ...\n\ncommands:\n";
+  std::string text = fmt::format("Kernelwright: {}.\n\nusage: kw COMMAND ...\n\ncommands:\n", kAbout);
   for (const Command& command : all_commands()) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
-  text +=
-      "\n`kw COMMAND --help` explains one. A task is named by its name in a suite, by suite.toml:NAME, or as"
-      "\nmodel.onnx:NODE. Exit codes: 0 yes, 1 no, 2 wrong use or a broken machine.\n"
-      "\nsettings, by a flag, else the environment (KW_RIVAL for rival), else kw.toml in the working directory or above"
-      "\nit, else in $XDG_CONFIG_HOME/kernelwright (~/.config/kernelwright):\n" +
-      settings_text();
-  return text;
+  return text +
+         fmt::format("\n{} Exit codes: {}\n\nsettings, {}\n{}", kUse, kExitCodes, kSettingsOrder, settings_text());
 }
 
 std::string help_text(const Command& command) {
@@ -131,7 +126,7 @@ std::string help_text(const Command& command) {
     const std::string name = option.value.empty() ? option.name : option.name + " " + option.value;
     text += fmt::format("  {:<20} {}\n", name, option.help);
   }
-  text += fmt::format("  {:<20} {}\n", "--help", "this text");
+  text += fmt::format("  {:<20} {}\n", "--help", kHelpHelp);
   if (!command.examples.empty()) text += "\nexamples:\n";
   for (const std::string& example : command.examples) text += "  " + example + "\n";
   return text;
@@ -160,6 +155,11 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
   if (words[0] == "__complete") {
     for (const std::string& candidate : completions({words.begin() + 1, words.end()})) out << candidate << "\n";
     return kYes;
+  }
+  if (words[0] == "__man" && words.size() == 2) {
+    const Status written = write_manual(words[1]);
+    if (!written.ok()) err << "kw: " << written.error().message << "\n";
+    return written.ok() ? kYes : kBroken;
   }
   const Command* command = find_command(words[0]);
   if (!command) {

@@ -21,4 +21,15 @@ const std::vector<Command>& all_commands();
 std::string help_text();
 std::string help_text(const Command& command);
 
+// What --help and the manual (manual.h) both say.
+inline constexpr char kAbout[] = "compute kernels, proven right and made fast";
+inline constexpr char kUse[] =
+    "`kw COMMAND --help` explains one. A task is named by its name in a suite, by suite.toml:NAME, or as\n"
+    "model.onnx:NODE.";
+inline constexpr char kExitCodes[] = "0 yes, 1 no, 2 wrong use or a broken machine.";
+inline constexpr char kSettingsOrder[] =
+    "by a flag, else the environment (KW_RIVAL for rival), else kw.toml in the working directory or above\n"
+    "it, else in $XDG_CONFIG_HOME/kernelwright (~/.config/kernelwright):";
+inline constexpr char kHelpHelp[] = "this text";
+
 }  // namespace kw::cli

@@ -98,7 +98,7 @@ TEST(Chains, TakeTheAttributesOfTheirMainNode) {
   const std::vector<Draft> drafts = drafts_of(graph, read_techniques().value()).value();
   ASSERT_EQ(drafts.size(), 2u);
   EXPECT_EQ(drafts[0].technique, "reduce_vector");
-  EXPECT_NE(drafts[0].source.find("ReduceL2(call.node(1), x, axes, root, kept[0]);"), std::string::npos)
+  EXPECT_NE(drafts[0].source.find("ReduceL2(call.node(1), x, axes_, root_, kept[0]);"), std::string::npos)
       << drafts[0].source;
   EXPECT_EQ(drafts[1].technique, kPlain);
   EXPECT_NE(drafts[1].source.find("Sqrt(call.node(2)"), std::string::npos);

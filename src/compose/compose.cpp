@@ -1,11 +1,11 @@
 #include "compose/compose.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "compose/outside_text.h"
 #include "core/cpp_type.h"
 
 namespace kw::compose {
@@ -26,8 +26,8 @@ class Functions {
       } else if (line.starts_with("#include \"")) {
         const std::size_t begin = line.find('"') + 1;
         KW_CHECK(add(file.parent_path() / line.substr(begin, line.find('"', begin) - begin)));
-      } else if (!line.starts_with("#pragma once") && !(body.empty() && line.empty())) {
-        body += line + "\n";
+      } else if (!line.starts_with("#pragma once") && !(line.empty() && (body.empty() || body.ends_with("\n\n")))) {
+        body += line + "\n";  // what was left out leaves one empty line
       }
     }
     while (body.ends_with("\n\n")) body.pop_back();
@@ -43,29 +43,6 @@ class Functions {
   std::set<std::string> added_;
   std::set<std::string> headers_;
   std::string text_;
-};
-
-// Names of the task as C++ identifiers, no two the same.
-class Names {
- public:
-  std::string add(const std::string& name) {
-    std::string made;
-    for (char c : name) made += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    // Operators begin with a capital letter, keywords and the kernel's own words are few.
-    if (made.empty() || !std::islower(static_cast<unsigned char>(made[0]))) made = "t_" + made;
-    static const std::set<std::string> kTaken = {
-        "and",    "or",    "not",     "xor",    "call",   "float",    "double",  "int",    "bool",   "auto",
-        "const",  "for",   "if",      "do",     "while",  "switch",   "case",    "true",   "false",  "new",
-        "delete", "this",  "union",   "void",   "long",   "short",    "char",    "signed", "sizeof", "static",
-        "struct", "class", "default", "else",   "enum",   "return",   "kw",      "std",    "try",    "using",
-        "break",  "throw", "goto",    "export", "inline", "register", "operator"};
-    if (kTaken.contains(made)) made += "_";
-    while (!taken_.insert(made).second) made += "_";
-    return made;
-  }
-
- private:
-  std::set<std::string> taken_;
 };
 
 // The type of an input that is left out: of its group where that is known, else what the operator takes most likely.
@@ -192,7 +169,7 @@ class Writer {
       if (i + 1 < end) inside.push_back(graph_.nodes[i].outputs[0]);
     }
     const std::vector<std::string> names = names_, inputs = inputs_;
-    const Names all_names = all_names_;
+    const Identifiers all_names = all_names_;
     line("if (in_step({})) {{", joined(read));
     indent_ = "    ";
     line("const int64_t all = most_elements({});", joined(read));
@@ -302,7 +279,7 @@ class Writer {
 
   const ops::Graph& graph_;
   const std::vector<Piece>& pieces_;
-  Names all_names_;
+  Identifiers all_names_;
   std::vector<std::string> names_;   // of every slot, as a result
   std::vector<std::string> inputs_;  // of every slot, as it is read
   std::string indent_ = "  ";
@@ -311,7 +288,7 @@ class Writer {
 
 }  // namespace
 
-Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& opening) {
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about) {
   const Task& task = *graph.task;
   Functions functions;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -324,7 +301,7 @@ Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& p
   for (const ops::GraphInput& input : graph.inputs) {
     if (input.type.shape.rank() > 8) return fail("{}: {} has more than 8 axes", task.name, input.name);
   }
-  std::string text = opening + "#include <kernelwright.h>\n\n";
+  std::string text = fmt::format("// {}: {}\n#include <kernelwright.h>\n\n", remark(task.name), remark(about));
   for (const std::string& header : functions.headers()) text += header + "\n";
   if (!functions.headers().empty()) text += "\n";
   text += "namespace {\n\n" + functions.text() + "}  // namespace\n\n";

@@ -26,7 +26,8 @@ struct Piece {
   bool any_part = false;  // what it computes of a part of its inputs is that part of its outputs
 };
 
-// One C++ source in the contract of kernelwright.h; `pieces` has one for each node. `opening` is its first comment.
-Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& opening);
+// One C++ source in the contract of kernelwright.h; `pieces` has one for each node. Its first line is a comment with
+// the task's name and `about`.
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about);
 
 }  // namespace kw::compose

@@ -26,9 +26,7 @@ Result<std::string> plain_kernel(const ops::Graph& graph) {
     KW_TRY(std::filesystem::path file, file_of(op));
     pieces.push_back({.file = std::move(file)});
   }
-  return compose(
-      graph, pieces,
-      fmt::format("// {}: a plain kernel to start from. `kw show` tells what the task is.\n", graph.task->name));
+  return compose(graph, pieces, "a plain kernel to start from. 'kw show' prints what the task is.");
 }
 
 }  // namespace kw::compose

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/nearest.h"
 #include "compose/chains.h"
 #include "compose/plain.h"
 
@@ -81,45 +83,99 @@ std::map<std::string, std::int64_t> facts_of(const ops::Graph& graph, const ops:
   return facts;
 }
 
+// A line of an opening comment: "when: rank0 == 4" has a word and a value, prose has neither.
+struct Line {
+  int number = 0;
+  std::string text;
+  std::string word;
+  std::string value;
+};
+
+const std::vector<std::string> kDirectives = {"serves", "types", "when", "order", "parts"};
+
+bool is_directive(const Line& line) { return std::ranges::find(kDirectives, line.word) != kDirectives.end(); }
+
+Line line_of(int number, const std::string& comment) {
+  Line line{.number = number, .text = trimmed(comment.substr(2)), .word = {}, .value = {}};
+  std::size_t end = 0;
+  while (end < line.text.size() && (std::isalnum(static_cast<unsigned char>(line.text[end])) || line.text[end] == '_'))
+    ++end;
+  const std::size_t colon = line.text.find_first_not_of(' ', end);
+  if (end == 0 || colon == std::string::npos || line.text[colon] != ':') return line;
+  line.word = line.text.substr(0, end);
+  line.value = trimmed(line.text.substr(colon + 1));
+  return line;
+}
+
+// The opening comment: its paragraphs, which empty lines separate.
+std::vector<std::vector<Line>> paragraphs_of(const std::string& text) {
+  std::vector<std::vector<Line>> paragraphs(1);
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line) && line.starts_with("//");) {
+    Line read = line_of(++number, line);
+    if (!read.text.empty()) {
+      paragraphs.back().push_back(std::move(read));
+    } else if (!paragraphs.back().empty()) {
+      paragraphs.emplace_back();
+    }
+  }
+  return paragraphs;
+}
+
+Status take_directive(Technique& technique, const Line& line) {
+  if (line.value.empty()) return fail("{}: nothing follows", line.word);
+  if (line.word == "serves") technique.serves = items_of(line.value);
+  if (line.word == "when") technique.when = line.value;
+  if (line.word == "types") {
+    for (const std::string& item : items_of(line.value)) {
+      const std::optional<DType> dtype = dtype_named(item);
+      if (!dtype) return fail("{}: no element type", item);
+      technique.types.push_back(*dtype);
+    }
+  }
+  if (line.word == "parts") {
+    if (line.value != "any") return fail("parts: {}: only \"any\" is known", line.value);
+    technique.any_part = true;
+  }
+  if (line.word == "order") {
+    const char* end = line.value.data() + line.value.size();
+    const auto read = std::from_chars(line.value.data(), end, technique.order);
+    if (read.ec != std::errc() || read.ptr != end) return fail("order: {}: no number", line.value);
+  }
+  return {};
+}
+
 }  // namespace
 
+// The first paragraph is the idea. In the others a line that begins with a word and a colon is a directive; one that is
+// not known would otherwise be prose, and a condition with a spelling mistake would apply everywhere.
 Result<Technique> read_technique(const fs::path& file) {
   KW_TRY(const std::string text, read_file(file));
   Technique technique;
   technique.name = file.stem().string();
   technique.file = file;
-  std::istringstream lines(text);
-  int number = 0;
-  bool idea_ended = false;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (!line.starts_with("//")) break;
-    const std::string said = trimmed(line.substr(2));
-    const std::size_t colon = said.find(": ");
-    const std::string word = colon == std::string::npos ? std::string() : said.substr(0, colon);
-    const std::string rest = colon == std::string::npos ? std::string() : trimmed(said.substr(colon + 2));
-    if (word == "serves") {
-      technique.serves = items_of(rest);
-    } else if (word == "types") {
-      for (const std::string& item : items_of(rest)) {
-        const std::optional<DType> dtype = dtype_named(item);
-        if (!dtype) return fail("{}:{}: {}: no element type", file.string(), number, item);
-        technique.types.push_back(*dtype);
-      }
-    } else if (word == "when") {
-      technique.when = rest;
-    } else if (word == "parts") {
-      if (rest != "any") return fail("{}:{}: parts: {}: only \"any\" is known", file.string(), number, rest);
-      technique.any_part = true;
-    } else if (word == "order") {
-      technique.order = std::atoi(rest.c_str());
-    } else if (!idea_ended) {
-      if (said.empty()) {
-        idea_ended = true;
-      } else {
-        technique.idea += (technique.idea.empty() ? "" : " ") + said;
+  std::set<std::string> given;
+  bool first = true;
+  for (const std::vector<Line>& paragraph : paragraphs_of(text)) {
+    const bool directives = std::ranges::any_of(paragraph, is_directive);
+    for (const Line& line : paragraph) {
+      const auto wrong = [&](const std::string& problem) {
+        return fail("{}:{}: {}", file.string(), line.number, problem);
+      };
+      if (first && !directives) {
+        technique.idea += (technique.idea.empty() ? "" : " ") + line.text;
+      } else if (is_directive(line)) {
+        if (!given.insert(line.word).second) return wrong(line.word + " is given twice");
+        if (const Status taken = take_directive(technique, line); !taken.ok()) return wrong(taken.error().message);
+      } else if (!line.word.empty()) {
+        return wrong(fmt::format("{}: no directive of techniques{}", line.word, nearest_hint(line.word, kDirectives)));
+      } else if (directives) {
+        return wrong(
+            fmt::format("\"{}\" among directives: an empty comment line separates them from prose", line.text));
       }
     }
+    first = false;
   }
   if (technique.serves.empty()) {
     return fail("{}: no technique: its opening comment has no line \"serves: OPERATOR, …\"", file.string());
@@ -180,7 +236,7 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
     }
   }
   if (draft.technique.empty()) draft.technique = kPlain;
-  KW_TRY(draft.source, compose::compose(graph, pieces, fmt::format("// {}: {}\n", graph.task->name, draft.technique)));
+  KW_TRY(draft.source, compose::compose(graph, pieces, draft.technique));
   KW_TRY(draft.tunables, read_tunables(draft.source));
   return draft;
 }

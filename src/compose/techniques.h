@@ -1,8 +1,8 @@
 // Kernels with no language model: the techniques of kernels/cpu/, and the sources that they make for a task.
 //
 // A technique is one file, kernels/cpu/NAME.h: functions in the form of compose/compose.h for the operators that it
-// serves, with tunables in them. Its opening comment says what the idea is and, in lines of their own, where it
-// applies:
+// serves, with tunables in them. The first paragraph of its opening comment is the idea, and directives in a paragraph
+// of their own say where it applies; any other word in a directive's place is an error:
 //
 //   // serves: MatMul, Gemm
 //   // types: float32                     of all the node's float tensors; any of a list; left out: all types

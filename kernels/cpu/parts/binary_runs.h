@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "broadcast_runs.h"
 
 // y = f(a, b), broadcast, for an f of single elements: loops over runs that both compilers turn into vectors. Bools are

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 // Several operators, element by element, on one block of the tensors after the other: what is between two of them stays
 // in the core's own cache.
 

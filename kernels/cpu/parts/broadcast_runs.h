@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #pragma GCC diagnostic ignored "-Wunused-function"  // a kernel takes from the parts what it needs
 
 // Tensors that broadcast with one another, cut into runs: stretches of the result in which each input either goes along

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "product.h"
 
 // Convolutions as matrix products that are never laid out: row k of the right matrix is the input as one tap of one

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "convolution.h"
 
 // A whole Conv the direct way.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Fourier transforms of any length, of as many signals at a time as a vector has lanes: the length is split into its

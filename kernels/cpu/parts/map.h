@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // y = f(x), element by element, for an f of whole vectors. The last vector is computed once more where it is not whole,

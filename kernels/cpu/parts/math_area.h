@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "math_log.h"
 
 // asinh, acosh and atanh in vectors, to float32's precision. bench/vector_math_bench.cpp measures the errors.

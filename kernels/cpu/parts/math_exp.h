@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Exponentials in vectors, to float32's precision over the whole range; infinities, NaN and subnormal results as in the

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "math_exp.h"
 
 // sinh, cosh and tanh in vectors, to float32's precision. bench/vector_math_bench.cpp measures the errors.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Logarithms in vectors, to float32's precision; infinities, NaN, zeros and subnormal numbers as in the C library.

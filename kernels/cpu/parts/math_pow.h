@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "math_exp.h"
 #include "math_log.h"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include "math_exp.h"
 
 // Sine, cosine, tangent in vectors, to float32's precision for every argument: large ones go to the C library.

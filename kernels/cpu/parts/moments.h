@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "reduction.h"
 
 // The mean of numbers and of their squared distances from it, in two passes: one would lose the variance where the mean

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include <utility>
 
 #include "reduction.h"

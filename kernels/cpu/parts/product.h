@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Matrix products. A tile of the result, some rows of a few vectors, stays in registers while its sums run over the

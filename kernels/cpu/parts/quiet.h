@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // A kernel takes from the parts what it needs: no warnings for the rest.
 #pragma GCC diagnostic ignored "-Wunused-function"
 #if defined(__clang__)

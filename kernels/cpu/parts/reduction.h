@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Reductions along any axes. A shape is first seen as runs of axes that are kept and reduced in turn; what is left in

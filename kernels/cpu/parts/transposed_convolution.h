@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "convolution.h"
 
 // The axes of a transposed convolution: input i reaches output i * stride + k * dilation - pad through tap k. Outputs

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "vector.h"
 
 // Rows of `from` become columns of `to`; both are `pitch` elements apart.

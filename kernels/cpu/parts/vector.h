@@ -1,5 +1,7 @@
 #pragma once
 
+#include <kernelwright.h>
+
 #include <bit>
 
 // Vectors of as many lanes as the processor's registers hold, over the compilers' vector extensions: the same source

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "convolution.h"
 
 // Winograd's minimal filtering. F(4x4, 3x3), for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "direct_convolution.h"
 #include "winograd.h"
 

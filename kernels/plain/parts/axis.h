@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // A tensor seen along one axis: outer x length x inner. Element k of row (o, i) is at (o * length + k) * inner + i.
 struct AlongAxis {
   int64_t outer, length, inner;

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "broadcast_index.h"
 #include "broadcast_steps.h"
 

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // How far apart in `from` are the elements that follow one another along each axis of `to`: 0 where it is repeated.
 inline kw::Shape broadcast_steps(const kw::Shape& from, const kw::Shape& to) {
   kw::Shape steps = to;

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Fills `to` in order with a tensor of this shape whose elements are `steps` apart in `from`. Returns the end of it.
 template <class T>
 T* copy_strided(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to, int axis = 0) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "wide.h"
 
 // constant + once * cos(a) + twice * cos(2 a), where a goes once around.

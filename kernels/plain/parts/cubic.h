@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // The weight of an element at a distance in Keys' cubic convolution.
 template <class W>
 W cubic_weight(W distance, W a) {

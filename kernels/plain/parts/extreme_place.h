@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "axis.h"
 
 // The index along an axis of the element that no other is better than; of equal ones the first, or the last if asked.

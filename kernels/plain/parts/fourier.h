@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // The sums of signals of one length against the roots of unity, by definition: n^2 products for a signal of length n.
 template <class W>
 struct Fourier {

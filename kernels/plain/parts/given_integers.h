@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Integers that newer opsets give as an input and older ones as an attribute; none where neither is given.
 template <class I>
 kw::List<int64_t> given_integers(const kw::Node& node, kw::Tensor<const I> input, const char* attribute) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // One element for each channel: `pool(first, count)` of the elements of its spatial axes.
 template <class T, class Pool>
 void pool_channels(kw::Tensor<const T> x, kw::Tensor<T>& y, const Pool& pool) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "of_slice.h"
 #include "sliding_window.h"
 

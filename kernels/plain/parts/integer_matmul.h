@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "matmul.h"
 #include "of_slice.h"
 #include "row_times_matrix.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "wide.h"
 
 // Calls f with the function that joins an update with what is there, as the attribute `reduction` says.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "strides.h"
 
 // An axis with margins: `before` elements from outside, the `kept` elements from `first` on, `after` from outside.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "broadcast.h"
 
 // How numpy reads a matrix product: the last two axes are matrices, those before are batches that broadcast, and a

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // The mean of numbers and of their squared distances from it, in two passes: one pass would lose the variance where the
 // mean is much larger than the deviation. Sums are kept in double: float drops the many small terms of a long sum, all
 // to the same side.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include <bitset>
 
 // Which of `rank` axes a list names; negative ones count from the end.

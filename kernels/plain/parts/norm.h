@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // The p-norm of numbers is the p-th root of the sum of their magnitudes' p-th powers.
 template <class W>
 W magnitude_power(W x, int64_t p) {

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "given_integers.h"
 #include "margins.h"
 #include "normal_axis.h"

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "strides.h"
 
 // Calls f(i, place) for every element i of the indices with the place in the data that it points to: the index along

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // A sum of products of quantised numbers brought to the scale and zero point of the result: halves to even, cut to the
 // range of its type.
 template <class Q>

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "axis.h"
 
 // Calls f(begin, end, s) for every run of elements that share scale s: the whole tensor, one place along the axis, or

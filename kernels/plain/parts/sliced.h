@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "given_integers.h"
 #include "strides.h"
 

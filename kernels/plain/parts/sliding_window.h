@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "window.h"
 
 // The window of a convolution or pooling over `x`, with kernels of the given lengths. With `ceil` a last window may run

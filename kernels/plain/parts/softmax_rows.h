@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 #include "axis.h"
 
 // The rows that Softmax and its kin go along: one axis, or before opset 13 all axes from `axis` on as one.

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // What an STFT makes of its signal: frames of `frame` elements, `step` apart, and how many bins of each.
 struct StftFrames {
   int64_t batch, length;

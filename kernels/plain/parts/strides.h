@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // How far apart in memory the elements are that follow one another along each axis.
 inline kw::Shape strides_of(const kw::Shape& shape) {
   kw::Shape strides = shape;

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // Calls f(tuple, place) for every tuple of indices, which lie along their last axis: `place` counts the slices of the
 // data that tuples can point to. The first `batch` axes belong to data and indices both.
 template <class F>

@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // What sums and products of T are computed in: float for 16-bit floats, and for integers the unsigned type of 32 or 64
 // bits, where overflow is defined and wraps to the same bits.
 template <class T>

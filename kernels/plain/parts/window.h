@@ -1,3 +1,7 @@
+#pragma once
+
+#include <kernelwright.h>
+
 // A window that slides along the spatial axes of a tensor, those after batch and channel. At output position o its tap
 // k lies on input position o * stride - pad + k * dilation; positions outside the input are padding.
 struct Windows {  // those from `begin` up to but without `end`

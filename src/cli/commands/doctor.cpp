@@ -49,6 +49,9 @@ void measure_into(Report& report, const Result<Roofs>& kept) {
 Report examine(bool measure_again) {
   Report report = {.facts = read_cpu_facts(), .tools = look_for_tools()};
   report.missing = missing_tools(report.tools);
+  for (const ToolFound& found : report.tools) {
+    if (!found.note.empty()) report.notes.push_back(found.note);
+  }
   if (report.facts.caches.empty())
     report.notes.push_back("this system does not tell its caches; every task is held against the speed of memory");
 

@@ -1,10 +1,12 @@
 #include "targets/cpu/tools.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -20,11 +22,13 @@ const Tool kTools[] = {
      .use = "compiles kernels",
      .package = "g++",
      .required = true,
-     .version_argument = "-dumpfullversion"},
+     .version_argument = "-dumpfullversion",
+     .sandboxed = true},
     {.name = "clang++",
      .use = "compiles kernels, some of them faster than g++ does",
      .package = "clang",
-     .version_after = "version "},
+     .version_after = "version ",
+     .sandboxed = true},
     {.name = "nvcc",
      .use = "compiles kernels for the NVIDIA GPU of this machine",
      .package = "nvidia-cuda-toolkit",
@@ -43,6 +47,36 @@ std::string program_in(const std::string& folders, const std::string& name) {
     if (!folder.empty() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, code)) return path.string();
   }
   return {};
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// Where the tool is, and whether it can be used there.
+ToolFound place_of(const Tool& tool, const std::string& folders, const std::string& shown) {
+  ToolFound found = {.tool = tool, .path = program_in(folders + ":" + tool.also_in, tool.name)};
+  if (!tool.sandboxed || found.path.empty()) return found;
+  std::error_code code;
+  const fs::path inside = fs::path(shown) / "bin" / tool.name;
+  const fs::path target = fs::canonical(inside, code);  // empty where there is none
+  const fs::path first = fs::canonical(found.path, code);
+  if (::access(inside.c_str(), X_OK) != 0) {
+    found.usable = false;
+    found.note = fmt::format("{} is not used: compilers run in a sandbox, which finds them in {} alone", found.path,
+                             inside.parent_path().string());
+  } else if (!is_within(target, fs::canonical(shown, code))) {
+    found.usable = false;
+    found.note = fmt::format("{} is not used: it is a link to {}, and the sandbox of compilers shows {} alone",
+                             inside.string(), target.string(), shown);
+  } else {
+    if (first != target) {
+      found.note = fmt::format("{} is not used, {} is: compilers run in a sandbox, which finds them in {} alone",
+                               found.path, inside.string(), inside.parent_path().string());
+    }
+    found.path = inside.string();
+  }
+  return found;
 }
 
 // Reads to the end, so that the writer is never stopped by a full pipe, and keeps the beginning.
@@ -91,10 +125,10 @@ std::string version_in(std::string_view text, std::string_view after) {
 
 std::span<const Tool> known_tools() { return kTools; }
 
-std::vector<ToolFound> look_for(std::span<const Tool> tools, const std::string& folders) {
+std::vector<ToolFound> look_for(std::span<const Tool> tools, const std::string& folders, const std::string& shown) {
   std::vector<ToolFound> all;
   for (const Tool& tool : tools) {
-    ToolFound found = {.tool = tool, .path = program_in(folders + ":" + tool.also_in, tool.name)};
+    ToolFound found = place_of(tool, folders, shown);
     if (!found.path.empty()) {
       found.version = version_in(output_of(found.path, tool.version_argument), tool.version_after);
     }
@@ -110,11 +144,17 @@ std::vector<ToolFound> look_for_tools() {
 
 std::vector<std::string> kernel_compilers() {
   const char* folders = std::getenv("PATH");
-  std::vector<std::string> found;
-  for (const char* name : {"g++", "clang++"}) {
-    if (!program_in(folders ? folders : "", name).empty()) found.push_back(name);
+  return kernel_compilers(folders ? folders : "", "/usr");
+}
+
+std::vector<std::string> kernel_compilers(const std::string& folders, const std::string& shown) {
+  std::vector<std::string> names;
+  for (const Tool& tool : known_tools()) {
+    if (!tool.sandboxed) continue;
+    const ToolFound found = place_of(tool, folders, shown);
+    if (!found.path.empty() && found.usable) names.push_back(tool.name);
   }
-  return found;
+  return names;
 }
 
 std::vector<Tool> missing_tools(std::span<const ToolFound> found) {

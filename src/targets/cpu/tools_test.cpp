@@ -59,6 +59,57 @@ TEST(Tools, ThatTheMachineHasNoUseForAreNotMissed) {
   EXPECT_TRUE(missing_tools(look_for({&tool, 1}, "/nowhere")).empty());
 }
 
+// A system whose sandbox shows `usr` alone, and a folder beside it that a user put on PATH.
+class TwoFolders : public testing::Test {
+ protected:
+  TwoFolders() {
+    for (const char* folder : {"usr/bin", "opt/bin"}) fs::create_directories(root_.path() / folder);
+  }
+  void add(const std::string& place, const std::string& version) {
+    std::ofstream(root_.path() / place) << "#!/bin/sh\necho version " << version << "\n";
+    fs::permissions(root_.path() / place, fs::perms::owner_all);
+  }
+  std::string at(const std::string& place) const { return (root_.path() / place).string(); }
+  std::vector<std::string> offered() const { return kernel_compilers(path(), at("usr")); }
+  ToolFound clang() const {
+    for (const ToolFound& found : look_for(known_tools(), path(), at("usr"))) {
+      if (found.tool.name == "clang++") return found;
+    }
+    return {};
+  }
+
+ private:
+  std::string path() const { return at("opt/bin") + ":" + at("usr/bin"); }
+
+  const ScratchFolder root_;
+};
+
+TEST_F(TwoFolders, ACompilerThatTheSandboxDoesNotShowIsNotOffered) {
+  add("usr/bin/g++", "12.2");
+  add("opt/bin/clang++", "19.1");
+  EXPECT_EQ(offered(), (std::vector<std::string>{"g++"}));
+  EXPECT_FALSE(clang().works());
+  EXPECT_EQ(clang().note, at("opt/bin/clang++") + " is not used: compilers run in a sandbox, which finds them in " +
+                              at("usr/bin") + " alone");
+}
+
+TEST_F(TwoFolders, ALinkOutOfWhatTheSandboxShowsIsNotOffered) {
+  add("opt/bin/clang++", "19.1");
+  fs::create_symlink(at("opt/bin/clang++"), at("usr/bin/clang++"));
+  EXPECT_EQ(offered(), (std::vector<std::string>{}));
+  EXPECT_NE(clang().note.find("is a link to " + at("opt/bin/clang++")), std::string::npos) << clang().note;
+}
+
+TEST_F(TwoFolders, TheCompilerOfTheSandboxIsTheOneWhoseVersionCounts) {
+  add("usr/bin/clang++", "14.0");
+  add("opt/bin/clang++", "19.1");
+  EXPECT_EQ(offered(), (std::vector<std::string>{"clang++"}));
+  EXPECT_TRUE(clang().works());
+  EXPECT_EQ(clang().version, "14.0");
+  EXPECT_EQ(clang().path, at("usr/bin/clang++"));
+  EXPECT_TRUE(clang().note.starts_with(at("opt/bin/clang++") + " is not used, ")) << clang().note;
+}
+
 TEST(Tools, OfTheTableAllHaveAPackageAndAUse) {
   for (const Tool& tool : known_tools()) {
     EXPECT_FALSE(tool.package.empty()) << tool.name;
