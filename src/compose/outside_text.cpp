@@ -16,18 +16,20 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_plain(char c) { return is_lower(c) || is_upper(c) || is_digit(c); }
 
-// Runs of anything else become one underscore: two in a row are reserved for the compiler. None at the ends.
+// Runs of anything else become one underscore: two in a row are reserved for the compiler. None at the ends. Of a long
+// name the end is kept: names of a model's tensors begin alike.
 std::string words_of(std::string_view text) {
   std::string words;
   for (const char c : text) {
-    if (words.size() == kMostOfAName) break;
     if (is_plain(c)) {
       words += c;
-    } else if (!words.empty() && words.back() != '_') {
+    } else if (!words.ends_with('_')) {
       words += '_';
     }
   }
   if (words.ends_with('_')) words.pop_back();
+  if (words.size() > kMostOfAName) words.erase(0, words.size() - kMostOfAName);
+  if (words.starts_with('_')) words.erase(0, 1);
   return words;
 }
 
@@ -39,8 +41,11 @@ std::string Identifiers::add(std::string_view name) {
   if (is_upper(made[0])) made[0] = static_cast<char>(made[0] - 'A' + 'a');
   const bool short_one = std::ranges::all_of(made.begin() + 1, made.end(), is_digit);
   const std::string end = short_one ? "" : "_";
-  std::string unique = made + end;
-  for (int i = 2; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}_", made, i);
+  int& times = times_[made];
+  std::string unique;
+  do {
+    unique = ++times == 1 ? made + end : fmt::format("{}_{}_", made, times);
+  } while (!taken_.insert(unique).second);
   return unique;
 }
 

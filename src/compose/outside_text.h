@@ -5,6 +5,7 @@
 // This file is the only way in: a name becomes an identifier, a remark or a string literal.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ class Identifiers {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, int> times_;  // how often a name came
 };
 
 // For a comment to the end of the line: printable ASCII without what could continue the line (backslashes, trigraphs),

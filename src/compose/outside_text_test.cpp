@@ -64,6 +64,8 @@ TEST(OutsideText, KeepsNamesReadable) {
   EXPECT_EQ(identifiers.add("scores"), "scores_");
   EXPECT_EQ(identifiers.add("layer.0/Conv_output"), "layer_0_Conv_output_");
   EXPECT_EQ(identifiers.add("template"), "template_");
+  const std::string layer = "/model/encoder/layers/layers.11/self_attention/output_projection/";
+  EXPECT_EQ(identifiers.add(layer + "MatMul_0"), "r_layers_layers_11_self_attention_output_projection_MatMul_0_");
 }
 
 TEST(OutsideText, StaysInTheLineOfARemark) {
