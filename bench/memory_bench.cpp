@@ -29,6 +29,7 @@
 #include "report/limits.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/cell.h"
 #include "targets/cpu/workshop.h"
 
 namespace kw {

@@ -153,9 +153,7 @@ class Damage {
         break;
       case 1:
         if (at->is_object() && !at->empty()) {
-          auto place = at->begin();
-          std::advance(place, static_cast<std::ptrdiff_t>(below(at->size())));
-          at->erase(place);
+          at->erase(std::string(at->items()[below(at->size())].first));
           return;
         }
         break;
