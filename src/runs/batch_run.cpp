@@ -45,6 +45,7 @@ Status Batch::prepare(Run& run) {
   KW_TRY(const auto against, store.against(run.id()));
   for (const store::RivalSource& rival : against) order_.rules.against.push_back({rival.name, rival.text});
   KW_TRY(open_, store.open_items(run.id()));
+  answered_.assign(open_.size(), false);
   for (const store::Item& item : open_) {
     if (tasks_.contains(item.task_hash)) continue;
     KW_TRY(Task task, suites::task_of_snapshot(item.what.task->text));
@@ -75,6 +76,7 @@ Status Batch::do_item(Run& run, Observer& observer, const std::shared_ptr<judge:
   std::vector<judge::Case> cases;
   std::vector<const store::Item*> item_of;
   for (std::size_t i = begin; i < end; ++i) {
+    if (answered_[i]) continue;
     KW_TRY(judge::Case one, case_of(open_[i]));
     KW_TRY(const std::optional<Known> known,
            order_.fresh ? std::optional<Known>() : known_verdict(run, judge::key_of(one)));
@@ -129,7 +131,8 @@ Status Batch::record(Run& run, Observer& observer, const store::Item& item, cons
   const auto now = Clock::now();
   KW_CHECK(run.record(item.id, one, verdict, std::chrono::duration<double>(now - last_).count(), versions));
   last_ = now;
-  answered_({.position = item.what.position, .label = item.what.label, .verdict = judge::verdict_as_json(verdict)});
+  answered_[static_cast<std::size_t>(&item - open_.data())] = true;
+  tell_({.position = item.what.position, .label = item.what.label, .verdict = judge::verdict_as_json(verdict)});
   observer.finish(item.what.position, item.what.task->name, item.what.candidate->file, verdict);
   observer.advance(1);
   return {};
@@ -138,7 +141,8 @@ Status Batch::record(Run& run, Observer& observer, const store::Item& item, cons
 // The item stays open: the machine failed, not the candidate.
 Status Batch::note_problem(Run& run, Observer& observer, const store::Item& item, const std::string& message) {
   KW_CHECK(run.note("problem", fmt::format("{}: {}", item.what.position, message)));
-  answered_({.position = item.what.position, .label = item.what.label, .error = message});
+  answered_[static_cast<std::size_t>(&item - open_.data())] = true;
+  tell_({.position = item.what.position, .label = item.what.label, .error = message});
   observer.drop(item.what.position);
   observer.error("problem", message);
   return {};

@@ -23,9 +23,9 @@ struct LineAnswer {
 
 class Batch : public Work {
  public:
-  using Answered = std::function<void(const LineAnswer& answer)>;
+  using Tell = std::function<void(const LineAnswer& answer)>;
   // `rivals` must outlive it.
-  Batch(const Rivals& rivals, Answered answered) : rivals_(rivals), answered_(std::move(answered)) {}
+  Batch(const Rivals& rivals, Tell tell) : rivals_(rivals), tell_(std::move(tell)) {}
 
   Status prepare(Run& run) override;
   report::Plan plan(const Run& run) const override;
@@ -43,9 +43,10 @@ class Batch : public Work {
   Status note_problem(Run& run, Observer& observer, const store::Item& item, const std::string& message);
 
   const Rivals& rivals_;
-  const Answered answered_;
+  const Tell tell_;
   Order order_;
   std::vector<store::Item> open_;
+  std::vector<bool> answered_;         // of each of them: in this program
   std::map<std::string, Task> tasks_;  // by hash; a map does not move what it holds
   std::chrono::steady_clock::time_point last_;
 };

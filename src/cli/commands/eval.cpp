@@ -71,14 +71,17 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   if (!verdict) {
     if (one.timed) rivals.start();
     const auto begin = std::chrono::steady_clock::now();
-    runs::Judges judges;
+    std::optional<store::Store> store;
+    std::optional<runs::Workplace> recorded;
+    if (is_recorded(arguments)) {
+      KW_TRY(store, store::Store::open(store_folder(arguments)));
+      recorded.emplace(*store);
+    }
+    runs::Judges alone;
+    runs::Judges& judges = recorded ? recorded->judges() : alone;
     KW_TRY(verdict, runs::judge_until_sure(judges, [&](judge::Judge& judge) { return judge.judge(one); }));
     const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (is_recorded(arguments)) {
-      KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-      runs::Workplace workplace(store);
-      KW_CHECK(runs::record_one(workplace, one, command_line(), *verdict, spent_s));
-    }
+    if (recorded) KW_CHECK(runs::record_one(*recorded, one, command_line(), *verdict, spent_s));
     judge::keep_verdict(key, *verdict);
   }
   if (arguments.has("--json")) {
