@@ -46,6 +46,10 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (run.is_done()) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
+  {
+    // Whether another program works on it is said before rivals are looked for.
+    KW_TRY([[maybe_unused]] const store::RunLock mine, store::RunLock::take(store.folder(), run.id));
+  }
   KW_TRY(runs::Order order, runs::order_of(run));
   KW_TRY(const runs::Rivals rivals, rivals_named(order.rivals));
   KW_TRY(const auto progress, Progress::open(arguments));
