@@ -37,8 +37,9 @@ Result<int> list_tools(std::ostream& out) {
 
 Result<int> port_of(const Arguments& arguments) {
   if (!arguments.has("PORT")) return kUsualPort;
-  const auto port = whole_number_in("PORT", arguments.text("PORT"), 0, 65535);
-  if (!port.ok()) return fail("{}; 0 takes any port that is free", port.error().message);
+  const std::string text = arguments.text("PORT");
+  const auto port = whole_number_in("PORT", text, 0, 65535);
+  if (!port.ok()) return fail("PORT {}: a port is a number up to 65535; 0 takes any that is free", text);
   return static_cast<int>(*port);
 }
 
