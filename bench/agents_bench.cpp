@@ -14,14 +14,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
 #include "base/files.h"
 #include "base/json.h"
-#include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "cli/run_at_terminal.h"
 #include "judge/batch.h"
 #include "llm/client.h"
 #include "suites/catalog.h"
@@ -121,7 +122,7 @@ struct Flight {
   int rounds = 1;
 };
 
-Result<cli::AgentRun> fly(const Flight& flight, const DoubleServer& server, const fs::path& folder) {
+Result<cli::AuthorRun> fly(const Flight& flight, const DoubleServer& server, const fs::path& folder) {
   server.use(flight.mood);
   cli::Arguments arguments;
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"--author", "passk"},
@@ -133,7 +134,9 @@ Result<cli::AgentRun> fly(const Flight& flight, const DoubleServer& server, cons
     arguments.add(name, {value});
   }
   KW_TRY(store::Store store, store::Store::open(folder / ("store-" + flight.mood)));
-  return cli::run_agents(arguments, relus(folder, flight.tasks), "relus", store);
+  cli::Progress progress({});
+  const runs::Order order{.suite = "relus", .tasks = relus(folder, flight.tasks)};
+  return cli::ask_author(arguments, {.store = store, .progress = progress, .out = std::cout}, order, runs::Rivals());
 }
 
 // How many of the double's kernels the judge gets through in a second when it has nothing else to do, each timed as in

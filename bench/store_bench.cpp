@@ -17,14 +17,13 @@
 
 #include "base/paired_ratio.h"
 #include "base/random.h"
-#include "cli/killed_run.h"
-#include "cli/machine.h"
 #include "compose/plain.h"
 #include "judge/batch.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
 #include "runs/case_record.h"
+#include "runs/killed_run.h"
 #include "runs/machine.h"
 #include "store/by_hand.h"
 #include "store/sha256.h"
@@ -190,7 +189,7 @@ Status large() {
     tasks.push_back({task.name, task.suite, task.category, suites::snapshot_of(task)});
   }
   store::Machine machine = store::machine_by_hand();
-  machine.identity = cli::machine_identity();
+  machine.identity = runs::machine_identity();
   KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
   for (int r = 0; r < kRuns; ++r) {
     std::vector<store::NewItem> items;
@@ -217,11 +216,12 @@ Status large() {
 Status kills(int wanted) {
   const WorkFolder folder;
   ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1);
-  cli::KilledRunCounts counts;
+  runs::KilledRunCounts counts;
   int runs = 0;
   while (counts.kills < wanted) {
     ++runs;
-    cli::KilledRun(folder.path() / fmt::format("run{}", runs), 6, 4, static_cast<std::uint64_t>(::time(nullptr) + runs))
+    runs::KilledRun(folder.path() / fmt::format("run{}", runs), 6, 4,
+                    static_cast<std::uint64_t>(::time(nullptr) + runs))
         .shoot(wanted - counts.kills, counts);
     fmt::print("  {} runs, {} kills: {} lost, {} doubled, {} not resumable\n", runs, counts.kills, counts.lost,
                counts.doubled, counts.not_resumable);
@@ -231,8 +231,8 @@ Status kills(int wanted) {
       "{} runs of {} candidates: {} verdicts lost, {} doubled, {} runs that do not resume; {} right candidates "
       "rejected "
       "because their own process or compiler was shot\n",
-      counts.kills, counts.by_target[cli::Target::program], counts.by_target[cli::Target::warden],
-      counts.by_target[cli::Target::child], runs, counts.items, counts.lost, counts.doubled, counts.not_resumable,
+      counts.kills, counts.by_target[runs::Target::program], counts.by_target[runs::Target::warden],
+      counts.by_target[runs::Target::child], runs, counts.items, counts.lost, counts.doubled, counts.not_resumable,
       counts.misjudged.size());
   for (const std::string& reason : counts.misjudged) fmt::print("  {}\n", reason);
   return {};

@@ -15,6 +15,32 @@ std::string first_line(const std::string& text, std::size_t most) {
 
 }  // namespace
 
+std::string_view name_of(RoundRole role) {
+  switch (role) {
+    case RoundRole::start:
+      return "start";
+    case RoundRole::coder:
+      return "coder";
+    case RoundRole::debugger:
+      return "debugger";
+    case RoundRole::accelerator:
+      return "accelerator";
+    case RoundRole::tuner:
+      return "tuner";
+    case RoundRole::confirm:
+      return "confirm";
+  }
+  return "";
+}
+
+std::optional<RoundRole> role_named(std::string_view name) {
+  for (const RoundRole role : {RoundRole::start, RoundRole::coder, RoundRole::debugger, RoundRole::accelerator,
+                               RoundRole::tuner, RoundRole::confirm}) {
+    if (name_of(role) == name) return role;
+  }
+  return std::nullopt;
+}
+
 double Round::speed() const {
   if (!right() || verdict->speedups.empty()) return right() ? 1e-9 : 0;
   for (const Speedup& one : verdict->speedups) {
@@ -54,12 +80,12 @@ void take_code(Round& round, const std::string& answer, const std::string& base)
 }
 
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature) {
-  Round round{.role = "coder"};
+  Round round{.role = RoundRole::coder};
   Facts facts = work.facts;
-  facts["kernel"] = work.plain;
+  facts["kernel"] = work.start;
   const auto answer = talk.ask({{llm::Role::user, talk.prompts().text("oneshot", facts)}}, round.problem, temperature);
   if (!answer) return round;
-  take_code(round, *answer, work.plain);
+  take_code(round, *answer, work.start);
   return round;
 }
 
@@ -103,7 +129,7 @@ std::string history_text(const Work& work) {
   for (const Round& round : work.rounds) {
     std::string line = fmt::format("round {}", round.number);
     if (round.parent >= 0) line += fmt::format(" from {}", round.parent);
-    line += fmt::format(" ({})", round.role);
+    line += fmt::format(" ({})", name_of(round.role));
     for (const char* field : {"method", "cause"}) {
       if (const auto found = round.plan.find(field); found != round.plan.end()) {
         line += fmt::format(" {}: {};", field, first_line(found->second, 120));

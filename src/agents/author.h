@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/prompt.h"
@@ -21,11 +22,23 @@
 
 namespace kw::agents {
 
+// Who made a round. Stored by name.
+enum class RoundRole {
+  start,        // the kernel that the author was given
+  coder,        // an author that writes without a plan
+  debugger,     // repairs a kernel that was rejected
+  accelerator,  // makes a right kernel faster
+  tuner,        // other values of a kernel's tunables, without the model
+  confirm       // the best, judged once more
+};
+std::string_view name_of(RoundRole role);
+std::optional<RoundRole> role_named(std::string_view name);
+
 // One step: what was planned, what came of it.
 struct Round {
   int number = 0;
-  int parent = -1;   // the round whose kernel it began with; -1: none
-  std::string role;  // "start", "coder", "debugger", "accelerator", "tuner"
+  int parent = -1;  // the round whose kernel it began with; -1: none
+  RoundRole role = RoundRole::coder;
   std::map<std::string, std::string> plan;
   std::string reflection;  // what the next plan says that this round taught
   std::string source;
@@ -44,7 +57,7 @@ struct Round {
 struct Work {
   const Task* task = nullptr;
   const ops::Graph* graph = nullptr;
-  std::string plain;  // a right, slow kernel
+  std::string start;  // the kernel to begin with: the user's own, or the plain one, which is right and slow
   Facts facts;        // "task", "sources", "lessons": the same in every round
   std::vector<Round> rounds;
 
@@ -90,7 +103,7 @@ struct AuthorKind {
   std::string name;
   std::string about;
   int usual_rounds = 1;
-  bool begins_with_plain = false;  // the plain kernel is judged first, as round 0
+  bool judges_the_start = false;  // the kernel to begin with is judged first, as round 0
   std::unique_ptr<Author> (*make)() = nullptr;
 };
 
@@ -106,7 +119,7 @@ Result<AuthorKind> find_author(const std::string& name);
 // Gives the round the kernel that an answer comes down to, or the problem with it; `base` is what edits refer to.
 void take_code(Round& round, const std::string& answer, const std::string& base);
 
-// A kernel in one answer to one question, the plain kernel in it.
+// A kernel in one answer to one question, the kernel to begin with in it.
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
 
 // What the judge said, for a prompt: the reason and the errors, or how fast it is.

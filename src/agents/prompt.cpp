@@ -38,7 +38,7 @@ int budget_of(const std::string& name) {
 
 const std::vector<Place>& all_places() {
   static const std::vector<Place> places = {
-      {"contract", 1000},   {"task", 1000},    {"kernel", 8000}, {"verdict", 900}, {"plan", 1000},
+      {"contract", 1000},   {"task", 1000},    {"start", 40},    {"kernel", 8000}, {"verdict", 900}, {"plan", 1000},
       {"performance", 700}, {"history", 1200}, {"lessons", 400}, {"sources", 500}, {"problem", 300}};
   return places;
 }

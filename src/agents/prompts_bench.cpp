@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     const auto kernel = compose::plain_kernel(*graph);
     if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
     (*facts)["kernel"] = *kernel;
+    (*facts)["start"] = "A plain kernel that is right and slow";
     for (const agents::Place& place : agents::all_places()) {
       const auto fact = facts->find(place.name);
       if (fact == facts->end()) continue;

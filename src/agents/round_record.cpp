@@ -1,8 +1,8 @@
 #include "agents/round_record.h"
 
 #include "base/json.h"
+#include "core/settings_json.h"
 #include "judge/verdict_json.h"
-#include "runs/case_record.h"
 
 namespace kw::agents {
 namespace {
@@ -17,7 +17,10 @@ std::map<std::string, std::string> words_in(const Json& json) {
 }
 
 Result<Round> round_of(const store::Store& store, const store::Recorded& one, const Json& label) {
-  Round round{.number = label.at("round"), .role = label.at("role")};
+  const std::string role_name = label.at("role");
+  const std::optional<RoundRole> role = role_named(role_name);
+  if (!role) return fail("item {} of the run has the role '{}', which this kw does not know", one.position, role_name);
+  Round round{.number = label.at("round"), .role = *role};
   if (label.contains("from") && label["from"].is_number()) round.parent = label["from"];
   round.edits = label.value("edits", 0);
   round.performance = label.value("performance", "");
@@ -29,7 +32,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   KW_TRY(const store::Candidate candidate, store.candidate(one.candidate_hash));
   round.source = candidate.source;
   round.plan = words_in(Json::parse_quietly(candidate.notes));
-  KW_TRY(round.settings, runs::settings_from_json(candidate.settings));
+  KW_TRY(round.settings, settings_from_json(candidate.settings));
   KW_TRY(round.verdict, judge::verdict_from_json(one.json));
   return round;
 }
@@ -38,7 +41,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
 
 std::string label_of(const Round& round) {
   Json label = {{"round", round.number},
-                {"role", round.role},
+                {"role", name_of(round.role)},
                 {"from", round.parent >= 0 ? Json(round.parent) : Json()},
                 {"edits", round.edits}};
   if (!round.performance.empty()) label["performance"] = round.performance;
@@ -46,9 +49,20 @@ std::string label_of(const Round& round) {
   return label.dump();
 }
 
-std::string notes_of(const Round& round) { return round.plan.empty() ? round.role : Json(round.plan).dump(); }
+std::string notes_of(const Round& round) {
+  return round.plan.empty() ? std::string(name_of(round.role)) : Json(round.plan).dump();
+}
 
-std::string purpose_of(const Round& round) { return round.role == "start" ? "start" : "search"; }
+store::Purpose purpose_of(const Round& round) {
+  switch (round.role) {
+    case RoundRole::start:
+      return store::Purpose::start;
+    case RoundRole::confirm:
+      return store::Purpose::confirm;
+    default:
+      return store::Purpose::search;
+  }
+}
 
 Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store& store, std::int64_t run) {
   struct Kept {
@@ -57,7 +71,7 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
   };
   std::map<std::string, std::map<int, Kept>> kept;
   KW_CHECK(store.each_recorded(run, [&](const store::Recorded& one) -> Status {
-    if (one.purpose == "confirm" || (!one.judged && one.problem.empty())) return {};
+    if (one.purpose == store::Purpose::confirm || (!one.judged && one.problem.empty())) return {};
     const Json label = Json::parse_quietly(one.label);
     try {
       KW_TRY(Round round, round_of(store, one, label));

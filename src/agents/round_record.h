@@ -16,8 +16,8 @@ namespace kw::agents {
 // JSON.
 std::string label_of(const Round& round);
 std::string notes_of(const Round& round);
-// What the item of a round is for: "start" for the kernel that an author was given, else "search".
-std::string purpose_of(const Round& round);
+// What the item of a round is for: the kernel that an author was given is no answer of its own.
+store::Purpose purpose_of(const Round& round);
 
 // A task's rounds in a run.
 struct RecordedRounds {

@@ -63,27 +63,27 @@ class RoundRecord : public testing::Test {
 
 TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
   keep({.number = 0,
-        .role = "start",
+        .role = RoundRole::start,
         .source = "plain",
         .verdict = right(1),
         .performance = "time: \x02"
                        "1 us\x03"});
   keep({.number = 1,
         .parent = 0,
-        .role = "accelerator",
+        .role = RoundRole::accelerator,
         .plan = {{"method", "unroll"}, {"reflection", "it is slow"}},
         .edits = 2,
         .problem = "the first edit does not stand in the file"});
   keep({.number = 2,
         .parent = 0,
-        .role = "accelerator",
+        .role = RoundRole::accelerator,
         .plan = {{"method", "vectors"}, {"reflection", "read first"}},
         .source = "fast",
         .settings = {{"UNROLL", "4"}},
         .verdict = right(3.5)});
   const std::vector<Round> rounds = read_back();
   ASSERT_EQ(rounds.size(), 3u);
-  EXPECT_EQ(rounds[0].role, "start");
+  EXPECT_EQ(rounds[0].role, RoundRole::start);
   EXPECT_EQ(rounds[0].performance,
             "time: \x02"
             "1 us\x03");
@@ -99,8 +99,8 @@ TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
 }
 
 TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
-  keep({.number = 0, .role = "coder", .source = "a", .verdict = right(1)});
-  keep({.number = 2, .parent = 1, .role = "coder", .source = "b", .verdict = right(2)});
+  keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
+  keep({.number = 2, .parent = 1, .role = RoundRole::coder, .source = "b", .verdict = right(2)});
   EXPECT_EQ(read_back().size(), 1u);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "compose/plain.h"
+#include "core/verdict.h"
 #include "inspect/model.h"
 #include "inspect/tree.h"
 #include "runs/performance.h"
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kFile = "kernel.cpp";
+constexpr const char* kPlainStart = "A plain kernel that is right and slow";
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -51,21 +53,27 @@ class Session {
     Work& work = outcome.work;
     work.task = &task;
     work.graph = &graph;
-    KW_TRY(work.plain, compose::plain_kernel(graph));
+    work.start = options_.start;
+    if (work.start.empty()) {
+      KW_TRY(work.start, compose::plain_kernel(graph));
+    }
     KW_TRY(work.facts, facts_of(task, graph, options_.repository));
     work.facts["lessons"] = options_.lessons;
+    work.facts["start"] = options_.start.empty() ? kPlainStart : "The user's own kernel, to start from";
     if (auto roofs = targets::known_roofs(); roofs.ok()) roofs_ = *std::move(roofs);
 
     Talk talk(client_, prompts, stop);
     const std::unique_ptr<Author> author = options_.author.make();
     const int rounds = options_.rounds > 0 ? options_.rounds : options_.author.usual_rounds;
     work.rounds = options_.before;
-    if (options_.author.begins_with_plain && work.rounds.empty()) {
-      KW_CHECK(take(work, {.role = "start", .source = work.plain}));
+    if (options_.author.judges_the_start && work.rounds.empty()) {
+      KW_CHECK(take(work, {.role = RoundRole::start, .source = work.start}));
     }
     // The tuner may have been at work on the last one.
     if (!options_.before.empty()) KW_CHECK(tune(work));
-    const auto asked_for = [](const Round& round) { return round.role != "start" && round.role != "tuner"; };
+    const auto asked_for = [](const Round& round) {
+      return round.role != RoundRole::start && round.role != RoundRole::tuner;
+    };
     int done = static_cast<int>(std::ranges::count_if(work.rounds, asked_for));
     const double asked_before_s = client_.spent().waiting_s;
     double model_s = 0;
@@ -115,7 +123,15 @@ class Session {
     return one;
   }
 
+  // Once more where the kernel's process was killed by something else.
   Status judge_round(const Work& work, const judge::Case& asked, Round& round) {
+    for (int tries = 1;; ++tries) {
+      KW_CHECK(judge_once(work, asked, round));
+      if (tries == kMostKills || !may_be_killed_from_outside(round.verdict->reason)) return {};
+    }
+  }
+
+  Status judge_once(const Work& work, const judge::Case& asked, Round& round) {
     const Clock::time_point begin = Clock::now();
     if (const auto tunables = read_tunables(round.source); !tunables.ok()) {
       // The source's own fault, so a verdict: as a compiler's complaint would be one.
@@ -162,7 +178,8 @@ class Session {
   // Searches the tunables of the round's kernel; where other values are faster, they are a round of their own.
   Status tune(Work& work) {
     const Round& round = work.rounds.back();
-    if (options_.tune < 2 || !round.right() || round.role == "start" || round.role == "tuner") return {};
+    if (options_.tune < 2 || !round.right() || round.role == RoundRole::start || round.role == RoundRole::tuner)
+      return {};
     KW_TRY(Tunables tunables, read_tunables(round.source));
     if (tunables.list.empty()) return {};
     const Clock::time_point begin = Clock::now();
@@ -182,7 +199,7 @@ class Session {
     judge_s_ += seconds_since(begin);
     if (found.ranking.empty() || *found.ranking[0].time > 0.98) return {};
     Round tuned{.parent = round.number,
-                .role = "tuner",
+                .role = RoundRole::tuner,
                 .plan = {{"tried", fmt::format("{} choices of the tunables, without the model", found.tried)}},
                 .source = round.source,
                 .settings = space->settings(found.ranking[0].point)};

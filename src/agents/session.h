@@ -22,6 +22,7 @@ struct SessionOptions {
   std::vector<std::string> compilers = {"g++"};  // that the tuner may choose from
   std::filesystem::path repository;              // sources to show besides our own; empty: none
   std::string lessons;                           // of like tasks
+  std::string start;                             // the kernel to begin with; empty: the plain one
   std::vector<Round> before;                     // rounds of the same task that an earlier program recorded, from 0 on
   judge::Floor* floor = nullptr;                 // shared with the other sessions over the same judge
 };

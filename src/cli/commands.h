@@ -23,6 +23,9 @@ struct Option {
   bool required = false;
   bool repeated = false;  // may be given several times
   Completes completes = Completes::nothing;
+
+  // By what its value is called: then the parser refuses what is none. The command knows the range.
+  bool takes_number() const { return value == "N" || value == "S" || value == "SECONDS"; }
 };
 
 class Arguments {

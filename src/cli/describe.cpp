@@ -1,6 +1,8 @@
 #include "cli/describe.h"
 
-#include <cstdlib>
+#include <limits>
+
+#include "cli/numbers.h"
 
 namespace kw::cli {
 
@@ -8,12 +10,12 @@ Result<Lengths> parse_dims(const std::vector<std::string>& texts) {
   Lengths dims;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    char* stop = nullptr;
-    const long long value = equals == std::string::npos ? -1 : std::strtoll(text.c_str() + equals + 1, &stop, 10);
-    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size() || *stop != '\0' || value < 0) {
+    const auto value = whole_number_in("--dim", equals == std::string::npos ? "" : text.substr(equals + 1), 0,
+                                       std::numeric_limits<std::int64_t>::max());
+    if (equals == 0 || !value.ok()) {
       return fail("--dim takes NAME=VALUE with a whole number, such as batch=1, not '{}'", text);
     }
-    dims[text.substr(0, equals)] = value;
+    dims[text.substr(0, equals)] = *value;
   }
   return dims;
 }

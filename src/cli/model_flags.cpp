@@ -1,26 +1,11 @@
 #include "cli/model_flags.h"
 
-#include <cmath>
 #include <cstdlib>
 
 #include "cli/config.h"
+#include "cli/numbers.h"
 
 namespace kw::cli {
-namespace {
-
-Result<std::optional<double>> amount(const Arguments& arguments, const std::string& name) {
-  if (!arguments.has(name)) return std::optional<double>();
-  const std::string text = arguments.text(name);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0) {
-    return fail("{} takes a number above 0, not '{}'", name, text);
-  }
-  return std::optional(value);
-}
-
-}  // namespace
-
 std::vector<Option> model_options() {
   return {{.name = "--model",
            .value = "MODEL",
@@ -39,20 +24,31 @@ std::string model_named(const Arguments& arguments) {
   return usual != nullptr ? usual : "";
 }
 
-Result<llm::Client> client_of(const Arguments& arguments, int at_once) {
-  const std::string name = model_named(arguments);
-  if (name.empty()) return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
-  KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(name, config_with("model", name)));
-  if (arguments.has("--no-stream")) endpoint.stream = false;
+Result<std::optional<double>> amount(const Arguments& arguments, const std::string& flag) {
+  if (!arguments.has(flag)) return std::optional<double>();
+  const std::string text = arguments.text(flag);
+  const auto value = number_in(flag, text, 0, 1e18);
+  if (!value.ok() || *value <= 0) return fail("{} takes a number above 0, not '{}'", flag, text);
+  return std::optional(*value);
+}
+
+Result<llm::Client> client_named(const std::string& model, bool no_stream, llm::ClientOptions options) {
+  if (model.empty())
+    return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
+  KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(model, config_with("model", model)));
+  if (no_stream) endpoint.stream = false;
+  return llm::Client::open(std::move(endpoint), std::move(options));
+}
+
+Result<llm::Client> client_of(const Arguments& arguments) {
   llm::ClientOptions options;
-  options.at_once = at_once;
   KW_TRY(const auto tokens, amount(arguments, "--model-tokens"));
-  if (tokens) options.budget.tokens = static_cast<std::int64_t>(std::min(*tokens, 1e18));
+  if (tokens) options.budget.tokens = static_cast<std::int64_t>(*tokens);
   KW_TRY(options.budget.usd, amount(arguments, "--model-usd"));
   KW_TRY(options.budget.seconds, amount(arguments, "--model-time"));
   options.record = arguments.text("--record");
   options.replay = arguments.text("--replay");
-  return llm::Client::open(std::move(endpoint), std::move(options));
+  return client_named(model_named(arguments), arguments.has("--no-stream"), std::move(options));
 }
 
 }  // namespace kw::cli

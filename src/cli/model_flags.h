@@ -1,6 +1,7 @@
 // The flags by which commands choose a language model and say what it may cost.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,11 @@ std::vector<Option> model_options();
 
 // What the flags, or else KW_MODEL, call the model; empty: nobody says.
 std::string model_named(const Arguments& arguments);
-// At most so many requests at once; 0: no limit.
-Result<llm::Client> client_of(const Arguments& arguments, int at_once = 0);
+Result<llm::Client> client_of(const Arguments& arguments);
+
+// What a flag of the budget says; none where it was not given.
+Result<std::optional<double>> amount(const Arguments& arguments, const std::string& flag);
+// A client of a model by its name.
+Result<llm::Client> client_named(const std::string& model, bool no_stream, llm::ClientOptions options);
 
 }  // namespace kw::cli

@@ -1,12 +1,14 @@
 #include "cli/program.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "base/nearest.h"
 #include "cli/complete.h"
 #include "cli/config.h"
 #include "cli/manual.h"
+#include "cli/numbers.h"
 
 namespace kw::cli {
 namespace {
@@ -100,6 +102,11 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
       given.push_back(words[++i]);
     } else {
       return wrong_use(command, fmt::format("{} needs a value: {} {}", name, name, option->value));
+    }
+    if (option->takes_number()) {
+      const double any = std::numeric_limits<double>::max();
+      const auto number = number_in(name, given.back(), -any, any);
+      if (!number.ok()) return wrong_use(command, fmt::format("{} takes a number, not '{}'", name, given.back()));
     }
   }
   Arguments arguments;

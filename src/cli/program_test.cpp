@@ -152,5 +152,46 @@ TEST(Completion, OffersCommandsOptionsAndTasks) {
   EXPECT_EQ(categories.at(0), "Matrix");
 }
 
+TEST(Arguments, ANumberThatIsNoneIsRefusedByTheNameOfItsFlag) {
+  int seen = 0;
+  for (const Command& command : all_commands()) {
+    for (const Option& option : command.options) {
+      if (!option.takes_number()) continue;
+      ++seen;
+      for (const char* word : {"abc", "", "5x", "0x10", " 5", "nan", "1e999"}) {
+        const auto parsed = parse_arguments(command, {option.name + "=" + word});
+        ASSERT_FALSE(parsed.ok()) << command.name << " " << option.name << " " << word;
+        EXPECT_NE(parsed.error().message.find(option.name), std::string::npos) << parsed.error().message;
+      }
+    }
+  }
+  EXPECT_GE(seen, 15) << "seeds, rounds, tokens, threads and others";
+}
+
+TEST(Arguments, ANumberOutOfRangeIsRefusedByTheNameOfItsFlag) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> orders = {
+      {{"optimize", "Relu", "--seed", "1.5"}, "--seed"},
+      {{"optimize", "Relu", "--seed", "99999999999999999999"}, "--seed"},
+      {{"bench", "--seed", "-1"}, "--seed"},
+      {{"optimize", "Relu", "--budget", "abc"}, "--budget"},
+      {{"bench", "--budget", "1.5"}, "--budget"},
+      {{"bench", "--within", "abc"}, "--within"},
+      {{"eval", "Relu", "none.cpp", "--threads", "1.5"}, "--threads"},
+      {{"eval", "Relu", "none.cpp", "--pairs", "8.5"}, "--pairs"},
+      {{"eval", "Relu", "none.cpp", "--budget", "-1"}, "--budget"},
+      {{"show", "Conv2d", "--dim", "N=1x"}, "--dim"},
+      {{"mcp", "--http", "99999"}, "PORT"},
+      {{"ask", "hello", "--model", "command:cat", "--most-tokens", "0"}, "--most-tokens"},
+      {{"optimize", "Relu", "--author", "moka", "--model", "command:cat", "--in-flight", "1.5"}, "--in-flight"},
+      {{"optimize", "Relu", "--author", "moka", "--model", "command:cat", "--model-usd", "0"}, "--model-usd"},
+  };
+  const ScratchVariable rival("KW_RIVAL", "none");
+  for (const auto& [words, flag] : orders) {
+    std::ostringstream out, err;
+    EXPECT_EQ(run_program(words, out, err), kBroken) << flag;
+    EXPECT_NE(err.str().find(flag), std::string::npos) << err.str();
+  }
+}
+
 }  // namespace
 }  // namespace kw::cli

@@ -182,7 +182,7 @@ std::vector<Option> with_progress_options(std::vector<Option> options) {
 Result<std::unique_ptr<Progress>> Progress::open(const Arguments& arguments) {
   const char* terminal = std::getenv("TERM");
   const bool is_live = ::isatty(2) == 1 && terminal && std::strcmp(terminal, "dumb") != 0;
-  Where where{.manner = is_live ? Manner::live : Manner::lines};
+  Where where{.manner = is_live ? Manner::live : Manner::lines, .notes = !arguments.has("--json")};
   if (const std::string file = arguments.text("--events"); file == "-") {
     where.manner = Manner::quiet;
     where.events_fd = 2;
@@ -299,7 +299,7 @@ void Progress::print(std::ostream& out, const std::string& line) {
 
 void Progress::note(const std::string& line) {
   const std::lock_guard guard(state_->lock);
-  if (state_->where.manner != Manner::quiet) state_->message(line + "\n");
+  if (state_->where.manner != Manner::quiet && state_->where.notes) state_->message(line + "\n");
 }
 
 void Progress::end(const std::string& how) {

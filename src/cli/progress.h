@@ -25,11 +25,12 @@
 #include "cli/commands.h"
 #include "core/verdict.h"
 #include "report/tally.h"
+#include "runs/observer.h"
 
 namespace kw::cli {
 
 // May be called from several threads.
-class Progress {
+class Progress : public runs::Observer {
  public:
   enum class Manner { live, lines, quiet };
   struct Where {
@@ -37,6 +38,7 @@ class Progress {
     int fd = 2;           // the block or the lines
     int events_fd = -1;   // -1: no events. Closed at the end, unless it is standard error
     double every_s = 10;  // between two plain lines
+    bool notes = true;    // lines that stay are shown
   };
 
   // What --help of a command says that takes the options below.
@@ -46,30 +48,27 @@ class Progress {
 
   explicit Progress(Where where);
   // Says nothing more than end() has said: a block that is left over is erased.
-  ~Progress();
+  ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   bool is_quiet() const;
 
-  // Said first; and again when there is more to do. What was counted stays counted.
-  void plan(const report::Plan& plan);
-  // `id` tells those apart that run at the same time; said again, it is at something else now.
-  void start(std::int64_t id, const std::string& task, const std::string& candidate, const std::string& doing);
-  void finish(std::int64_t id, const std::string& task, const std::string& candidate, const Verdict& verdict);
-  // Nothing came of it.
-  void drop(std::int64_t id);
-  // A search's best so far, by its own measure; `rival` is what that is against.
-  void best(const std::string& task, const std::string& candidate, double speedup, const std::string& rival);
-  // The bar moves: so many more of plan.total are done.
-  void advance(std::int64_t count = 1);
-  void error(const std::string& kind, const std::string& text);
+  // What was counted before a second plan() stays counted.
+  void plan(const report::Plan& plan) override;
+  void start(std::int64_t id, const std::string& task, const std::string& candidate, const std::string& doing) override;
+  void finish(std::int64_t id, const std::string& task, const std::string& candidate, const Verdict& verdict) override;
+  void drop(std::int64_t id) override;
+  void best(const std::string& task, const std::string& candidate, double speedup, const std::string& rival) override;
+  // The bar moves.
+  void advance(std::int64_t count = 1) override;
+  void error(const std::string& kind, const std::string& text) override;
   // A line of the answer that does not run into the block.
   void print(std::ostream& out, const std::string& line);
-  // A line of progress that stays, above the block; none where it is quiet.
-  void note(const std::string& line);
+  // A line of progress that stays, above the block; none where it is quiet, or the answer is JSON.
+  void note(const std::string& line) override;
   // The block goes and a summary stays. Once.
-  void end(const std::string& state);
+  void end(const std::string& state) override;
 
  private:
   struct State;

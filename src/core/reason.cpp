@@ -275,7 +275,7 @@ std::string text_of(const Reason& reason, Audience audience) {
   return text;
 }
 
-bool may_be_somebody_elses_doing(const Reason& reason) {
+bool may_be_killed_from_outside(const Reason& reason) {
   switch (reason.code) {
     case ReasonCode::compiler_killed:
     case ReasonCode::compiler_memory:

@@ -82,7 +82,10 @@ struct Reason {
 enum class Audience { person, author };
 std::string text_of(const Reason& reason, Audience audience = Audience::person);
 
-// Somebody else, or the system for want of memory, may have ended it: judged again, it may come out otherwise.
-bool may_be_somebody_elses_doing(const Reason& reason);
+// Was the candidate's process, or its compiler, killed from outside, or by the system for want of memory? Neither can
+// kill itself with SIGKILL, so that the first times something else may have done it: the candidate is judged again, and
+// rejected after kMostKills times.
+inline constexpr int kMostKills = 3;
+bool may_be_killed_from_outside(const Reason& reason);
 
 }  // namespace kw

@@ -59,10 +59,10 @@ TEST(Reason, HasANameForEveryCodeThatComesBack) {
 }
 
 TEST(Reason, KnowsWhatSomebodyElseMayHaveDone) {
-  EXPECT_TRUE(may_be_somebody_elses_doing({ReasonCode::killed, {}}));
-  EXPECT_TRUE(may_be_somebody_elses_doing({ReasonCode::compiler_killed, {}}));
-  EXPECT_FALSE(may_be_somebody_elses_doing({ReasonCode::wrong_output, {}}));
-  EXPECT_FALSE(may_be_somebody_elses_doing({ReasonCode::bad_source, {{"text", "was killed by signal 9"}}}));
+  EXPECT_TRUE(may_be_killed_from_outside({ReasonCode::killed, {}}));
+  EXPECT_TRUE(may_be_killed_from_outside({ReasonCode::compiler_killed, {}}));
+  EXPECT_FALSE(may_be_killed_from_outside({ReasonCode::wrong_output, {}}));
+  EXPECT_FALSE(may_be_killed_from_outside({ReasonCode::bad_source, {{"text", "was killed by signal 9"}}}));
 }
 
 }  // namespace

@@ -11,14 +11,12 @@
 #include <thread>
 
 #include "base/nearest.h"
+#include "core/settings_json.h"
 #include "judge/floor.h"
-#include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
-#include "runs/machine.h"
+#include "runs/run.h"
 #include "search/engine.h"
-#include "store/run_lock.h"
-#include "store/sha256.h"
 #include "suites/catalog.h"
 #include "targets/cpu/tools.h"
 
@@ -27,8 +25,6 @@ namespace {
 
 // So many that are over are remembered; older ones are read from the record.
 constexpr std::size_t kMostRemembered = 256;
-// A new judge is tried this often for one kernel.
-constexpr int kMostJudges = 2;
 // So many runs are held open, besides those with work in them.
 constexpr std::size_t kMostIdleRuns = 32;
 // Of searches over tunables.
@@ -39,16 +35,13 @@ struct Job {
   judge::Case one;
   std::optional<Tuning> tuning;
   std::int64_t item = 0;
-  std::int64_t run = 0;
+  std::shared_ptr<runs::Run> run;
 };
 
 // A run that this desk works on.
 struct OpenRun {
-  std::int64_t id = 0;
-  std::string client;
-  std::int64_t items = 0;
-  std::int64_t open = 0;  // of them without a verdict
-  store::RunLock lock;
+  std::shared_ptr<runs::Run> run;
+  std::int64_t open = 0;  // items without a verdict
 };
 
 // "r3.5" is run 3, position 5.
@@ -101,16 +94,13 @@ struct Desk::Inside {
   bool hurried = false;
   bool stopped = false;
 
-  mutable std::mutex record_lock;  // of what follows; never taken while `lock` is held
-  std::optional<store::Store> store;
-  std::map<std::string, OpenRun> runs;  // by client and rules
-  std::int64_t comparisons = 0;
-  std::int64_t machine = 0;
-  std::optional<runs::RivalVersions> versions;
-  bool recording_ended = false;
+  runs::Stop stopping;  // asked for: nothing more is recorded
 
-  std::mutex judge_lock;
-  std::shared_ptr<judge::Judge> judge;
+  mutable std::mutex runs_lock;  // of what follows; never taken while `lock` is held
+  std::optional<store::Store> store;
+  std::optional<runs::Workplace> workplace;  // with the store
+  std::map<std::string, OpenRun> runs;       // by client and order
+  std::int64_t comparisons = 0;
 
   judge::Floor floor;
   std::vector<std::jthread> workers;
@@ -120,115 +110,70 @@ struct Desk::Inside {
     if (store) return {};
     KW_TRY(store::Store opened, store::Store::open(rules.store_folder));
     store.emplace(std::move(opened));
+    // A client's connection is not the warden's to hold open.
+    workplace.emplace(*store, [] { [[maybe_unused]] const int done = ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); });
     return {};
   }
 
   Result<OpenRun*> begin_run(const std::string& client, const judge::Case& one) {
-    store::NewRun run{.command = rules.command,
-                      .suite = runs::as_utf8(one.task->suite),
-                      .author = client,
-                      .rules = runs::rules_as_json(one, true, rules.rivals)};
+    const runs::Order order{.suite = one.task->suite, .rules = one, .rivals = rules.rivals};
+    store::NewRun run = runs::run_of(order, rules.command);
+    run.author = client;
     std::string key = client + "\n" + run.suite + "\n" + run.rules;
     // What was compared with whom is the run's to say: each comparison is one.
-    for (const judge::Source& rival : one.against) run.against.push_back({runs::as_utf8(rival.name), rival.text});
     if (!one.against.empty()) key += "\n" + std::to_string(comparisons++);
     if (const auto found = runs.find(key); found != runs.end()) return &found->second;
     if (runs.size() >= kMostIdleRuns) {
-      std::erase_if(runs, [&](const auto& named) { return named.second.open == 0 && end_run(named.second).ok(); });
+      std::erase_if(runs, [&](const auto& named) { return named.second.open == 0 && end_run(*named.second.run).ok(); });
     }
-    KW_TRY(const std::int64_t id, store->begin_run(run, {}));
-    KW_TRY(store::RunLock run_lock, store::RunLock::take(store->folder(), id));
-    return &runs.emplace(key, OpenRun{id, client, 0, 0, std::move(run_lock)}).first->second;
+    KW_TRY(std::shared_ptr<runs::Run> begun, runs::Run::begin(*workplace, run, {}, stopping));
+    return &runs.emplace(key, OpenRun{std::move(begun)}).first->second;
   }
 
-  Status end_run(const OpenRun& run) {
-    KW_TRY(const store::RunSummary summary, store->run(run.id));
-    const std::string state = summary.done == summary.planned ? "done" : "stopped";
-    return store->set_state(run.id, state, state);
+  Status end_run(runs::Run& run) {
+    bool done = false;
+    {
+      const auto held = workplace->hold();
+      KW_TRY(const store::RunSummary summary, store->run(run.id()));
+      done = summary.done == summary.planned;
+    }
+    return run.end(done);
   }
 
   Status plan(const std::string& client, const std::string& notes, Job& job) {
-    const std::lock_guard guard(record_lock);
-    if (recording_ended) return fail("the service is ending");
+    const std::lock_guard guard(runs_lock);
+    if (stopping.asked()) return fail("the service is ending");
     KW_CHECK(open_store());
     KW_TRY(OpenRun* const run, begin_run(client, job.one));
-    store::NewItem item = runs::planned(run->items + 1, job.one, "null");
+    store::NewItem item = runs::planned(0, job.one, "null");
     item.candidate->author = client;
     item.candidate->notes = runs::as_utf8(notes);
-    if (!job.one.against.empty()) item.purpose = "compare";
-    KW_TRY(job.item, store->add_item(run->id, item));
-    ++run->items;
+    if (!job.one.against.empty()) item.purpose = store::Purpose::compare;
+    const auto added = run->run->add_item(item);
+    if (!added.ok()) return stopping.asked() ? fail("the service is ending") : added.error();
+    job.item = *added;
     ++run->open;
-    job.run = run->id;
-    job.progress.id = fmt::format("r{}.{}", run->id, item.position);
+    job.run = run->run;
+    job.progress.id = fmt::format("{}.{}", run->run->name(), item.position);
     return {};
-  }
-
-  Status record(const Job& job, const Verdict& verdict, double spent_s, const std::string& tier) {
-    const std::lock_guard guard(record_lock);
-    if (recording_ended) return fail("the service is ending");
-    if (machine == 0) {
-      const store::Machine this_one = runs::this_machine(tier);
-      KW_TRY(machine, store->add_machine(this_one));
-      versions.emplace(this_one);
-    }
-    return record_item(job.item, job.one, verdict, spent_s);
-  }
-
-  Status record_item(std::int64_t item, const judge::Case& one, const Verdict& verdict, double spent_s) {
-    return store->record(item, verdict, judge::verdict_as_json(verdict),
-                         {.machine = machine,
-                          .spent_s = spent_s,
-                          .terms = runs::terms_of(one),
-                          .key = store::sha256(judge::key_of(one)),
-                          .versions = versions->of(one)});
   }
 
   // A kernel that a search chose and had judged; its id.
   Result<std::string> record_choice(const Job& job, const judge::Case& asked, const Verdict& verdict, double spent_s) {
-    const std::lock_guard guard(record_lock);
-    if (recording_ended) return fail("the service is ending");
-    const auto run = std::ranges::find_if(runs, [&](const auto& named) { return named.second.id == job.run; });
-    assert(run != runs.end());
-    store::NewItem item = runs::planned(run->second.items + 1, asked, "null");
-    item.candidate->author = run->second.client;
-    item.purpose = "confirm";
-    KW_TRY(const std::int64_t id, store->add_item(job.run, item));
-    ++run->second.items;
-    KW_CHECK(record_item(id, asked, verdict, spent_s));
-    return fmt::format("r{}.{}", job.run, item.position);
+    store::NewItem item = runs::planned(0, asked, "null");
+    item.candidate->author = job.run->summary().about.author;
+    item.purpose = store::Purpose::confirm;
+    KW_TRY(const std::int64_t id, job.run->add_item(item));
+    KW_CHECK(job.run->record(id, asked, verdict, spent_s));
+    return fmt::format("{}.{}", job.run->name(), item.position);
   }
 
   void close_item(const Job& job) {
-    const std::lock_guard guard(record_lock);
-    for (auto& [key, run] : runs) run.open -= run.id == job.run ? 1 : 0;
-  }
-
-  void note_problem(const Job& job, const std::string& message) {
-    const std::lock_guard guard(record_lock);
-    if (recording_ended) return;
-    [[maybe_unused]] const Status noted =
-        store->note(job.run, "problem", fmt::format("{}: {}", job.progress.id, message));
+    const std::lock_guard guard(runs_lock);
+    for (auto& [key, run] : runs) run.open -= run.run == job.run ? 1 : 0;
   }
 
   // --- judging -------------------------------------------------------------------------------------------------------
-  Result<std::shared_ptr<judge::Judge>> the_judge() {
-    const std::lock_guard guard(judge_lock);
-    if (!judge) {
-      // A client's connection is not the warden's to hold open.
-      [[maybe_unused]] const int closed = ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-      KW_TRY(judge::Judge opened, judge::Judge::open());
-      judge = std::make_shared<judge::Judge>(std::move(opened));
-    }
-    return judge;
-  }
-
-  // Whoever finds it dead has the next one opened.
-  void bury(const std::shared_ptr<judge::Judge>& dead) {
-    const std::lock_guard guard(judge_lock);
-    if (judge == dead) judge = nullptr;
-  }
-
   void set_state(Job& job, JobState state) {
     const std::lock_guard guard(lock);
     job.progress.state = state;
@@ -253,7 +198,7 @@ struct Desk::Inside {
   // The best values of a kernel's tunables that the budget finds. The search builds on all cores and times on one, so
   // that it has the floor.
   Result<Tuned> tune(Job& job) {
-    KW_TRY(const std::shared_ptr<judge::Judge> judge_now, the_judge());
+    KW_TRY(const std::shared_ptr<judge::Judge> judge_now, workplace->judges().get());
     KW_TRY(Tunables tunables, read_tunables(job.one.source.text));
     KW_TRY(const search::Space space,
            search::Space::of({{"submitted", job.one.source.name, job.one.source.text, std::move(tunables)}},
@@ -282,31 +227,16 @@ struct Desk::Inside {
     return tuned;
   }
 
-  Result<Verdict> judge_job(Job& job, std::string& tier) {
-    int kills = 0;
-    for (int judges = 0;;) {
-      KW_TRY(const std::shared_ptr<judge::Judge> one, the_judge());
-      tier = one->device().isolation();
-      const Result<Verdict> verdict = judge_once(*one, job);
-      if (verdict.ok() && !runs::may_be_somebody_elses_doing(*verdict)) return verdict;
-      if (!runs::lives(*one)) {
-        bury(one);
-        if (++judges < kMostJudges) continue;
-      }
-      if (!verdict.ok() || ++kills >= runs::kMostKills) return verdict;
-    }
-  }
-
   void work(Job& job) {
     const auto begin = Clock::now();
-    std::string tier;
-    Result<Verdict> verdict = judge_job(job, tier);
+    Result<Verdict> verdict = runs::judge_until_sure(
+        workplace->judges(), [&](judge::Judge& the_judge) { return judge_once(the_judge, job); });
     const double spent_s = std::chrono::duration<double>(Clock::now() - begin).count();
     std::string problem;
     if (!verdict.ok()) {
       problem = verdict.error().message;
-      note_problem(job, problem);
-    } else if (const Status recorded = record(job, *verdict, spent_s, tier); !recorded.ok()) {
+      [[maybe_unused]] const Status noted = job.run->note("problem", fmt::format("{}: {}", job.progress.id, problem));
+    } else if (const Status recorded = job.run->record(job.item, job.one, *verdict, spent_s); !recorded.ok()) {
       problem = recorded.error().message;
     }
     const bool is_judged = problem.empty();
@@ -317,6 +247,7 @@ struct Desk::Inside {
       if (!tuned.ok()) problem = tuned.error().message;
     }
     close_item(job);
+    job.run.reset();  // what is remembered of a job holds no lock
     const std::lock_guard guard(lock);
     job.progress.state = is_judged ? JobState::judged : stopped ? JobState::stopped : JobState::failed;
     job.progress.problem = problem;
@@ -418,6 +349,12 @@ Result<Progress> Desk::submit(const std::string& client, Submission submission) 
   }
   KW_CHECK(inside.plan(client, submission.notes, *job));
   const std::lock_guard guard(inside.lock);
+  // It may have ended meanwhile, and then no worker would take the job: it stays open in the record, for `kw resume`.
+  if (inside.stopped) {
+    job->progress.state = JobState::stopped;
+    inside.jobs[job->progress.id] = job;
+    return inside.progress_of(*job);
+  }
   inside.jobs[job->progress.id] = job;
   inside.waiting.push_back(job);
   inside.changed.notify_all();
@@ -453,7 +390,7 @@ Result<Submitted> Desk::find(const std::string& id) const {
       if (!one.source_hash.empty()) {
         KW_TRY(std::string text, store->source(one.source_hash));
         submitted.source = {one.file, std::move(text)};
-        KW_TRY(submitted.settings, runs::settings_from_json(one.settings));
+        KW_TRY(submitted.settings, settings_from_json(one.settings));
       }
       found = std::move(submitted);
       return {};
@@ -495,9 +432,13 @@ Result<Progress> Desk::wait(const std::string& id, Clock::time_point until, std:
 
 Status Desk::with_store(const std::function<Status(const store::Store*)>& use) const {
   Inside& inside = *inside_;
-  const std::lock_guard guard(inside.record_lock);
-  if (!inside.store && store::Store::is_in(rules_.store_folder)) KW_CHECK(inside.open_store());
-  return use(inside.store ? &*inside.store : nullptr);
+  {
+    const std::lock_guard guard(inside.runs_lock);
+    if (!inside.store && store::Store::is_in(rules_.store_folder)) KW_CHECK(inside.open_store());
+    if (!inside.store) return use(nullptr);
+  }
+  const auto held = inside.workplace->hold();
+  return use(&*inside.store);
 }
 
 void Desk::hurry() {
@@ -516,12 +457,11 @@ void Desk::stop() {
     inside_->waiting.clear();
     inside_->changed.notify_all();
   }
-  const std::lock_guard guard(inside_->record_lock);
-  inside_->recording_ended = true;
-  if (!inside_->store) return;
-  for (const auto& [key, run] : inside_->runs) {
+  inside_->stopping.ask();
+  const std::lock_guard guard(inside_->runs_lock);
+  for (const auto& [key, open] : inside_->runs) {
     // Where it cannot be written, the run is open and nobody holds it: resumable all the same.
-    [[maybe_unused]] const Status noted = inside_->end_run(run);
+    [[maybe_unused]] const Status noted = inside_->end_run(*open.run);
   }
 }
 

@@ -14,9 +14,6 @@
 namespace kw::report {
 namespace {
 
-constexpr char kStart[] = "start";      // of a kernel that the author was given: not its own, and no answer to the task
-constexpr char kConfirm[] = "confirm";  // the purpose of an item that is measured again after the choice
-
 std::optional<double> part(int count, int of) {
   return of > 0 ? std::optional(static_cast<double>(count) / of) : std::nullopt;
 }
@@ -116,11 +113,11 @@ bool beats(const store::Recorded& a, const store::Recorded& b) {
 
 void take_in(Contest& contest, const store::Recorded& one) {
   contest.outcome.spent_s += one.spent_s;
-  if (one.purpose == kStart) return;
+  if (one.purpose == store::Purpose::start) return;
   contest.tried.insert(one.candidate_hash);
-  if (one.purpose == kConfirm) contest.confirmed = one;
+  if (one.purpose == store::Purpose::confirm) contest.confirmed = one;
   if (one.accepted) {
-    if (one.purpose != kConfirm && (!contest.best || beats(one, *contest.best))) contest.best = one;
+    if (one.purpose != store::Purpose::confirm && (!contest.best || beats(one, *contest.best))) contest.best = one;
   } else if (!contest.furthest || stage_of(one) > stage_of(*contest.furthest)) {
     contest.furthest = one;
   }
@@ -172,7 +169,7 @@ Outcome outcome_of(Contest contest) {
   if (const auto reason = verdict.find("reason"); reason != nullptr && reason->is_string()) {
     outcome.reason = reason->get<std::string>();
   }
-  outcome.confirmed = chosen->purpose == kConfirm;
+  outcome.confirmed = chosen->purpose == store::Purpose::confirm;
   outcome.item = chosen->item;
   outcome.file = chosen->file;
   outcome.candidate_hash = chosen->candidate_hash;

@@ -181,7 +181,7 @@ class RunFiguresTest : public testing::Test {
     std::string task;
     std::string source;
     Verdict verdict;
-    std::string purpose = "judge";
+    store::Purpose purpose = store::Purpose::judge;
     std::string json = {};  // empty: as by_hand says
     std::string version = "1";
   };
@@ -227,7 +227,7 @@ TEST_F(RunFiguresTest, ChooseTheFastestAcceptedCandidate) {
 TEST_F(RunFiguresTest, TheMeasurementAfterTheChoiceCounts) {
   const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(1000, 1.5)},
                                  {"Relu", "b", store::verdict_by_hand(900, 3)},
-                                 {"Relu", "b", store::verdict_by_hand(950, 2.7), "confirm"}});
+                                 {"Relu", "b", store::verdict_by_hand(950, 2.7), store::Purpose::confirm}});
   const Outcome& relu = figures.outcomes.at(0);
   EXPECT_TRUE(relu.confirmed);
   EXPECT_FALSE(relu.is_lucky());
@@ -237,8 +237,8 @@ TEST_F(RunFiguresTest, TheMeasurementAfterTheChoiceCounts) {
 }
 
 TEST_F(RunFiguresTest, AConfirmationThatFailsCountsAsAFailure) {
-  const RunFigures figures =
-      of({{"Relu", "a", store::verdict_by_hand(900, 3)}, {"Relu", "a", stopped(VerdictStage::hidden), "confirm"}});
+  const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 3)},
+                                 {"Relu", "a", stopped(VerdictStage::hidden), store::Purpose::confirm}});
   EXPECT_EQ(figures.overall.accepted, 0);
   EXPECT_EQ(figures.overall.right_on_own_shapes, 1);
 }
@@ -255,7 +255,7 @@ TEST_F(RunFiguresTest, ReadWhoWasLeftOutAndWhatACallCosts) {
   const std::string json =
       R"({"reason":null,"speedup":{"plain":{"median":2,"called":{"median":2.5,"overhead_decides":true}}},)"
       R"("left_out":{"mnn":{"version":"3.6.1","why":"its answer is wrong"}}})";
-  const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 2), "judge", json}});
+  const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 2), store::Purpose::judge, json}});
   const Outcome& relu = figures.outcomes.at(0);
   EXPECT_DOUBLE_EQ(*relu.beside("plain")->called, 2.5);
   EXPECT_TRUE(relu.beside("plain")->overhead_decides);
@@ -274,8 +274,8 @@ TEST_F(RunFiguresTest, TasksThatNobodyGotToCountAsFailed) {
 }
 
 TEST_F(RunFiguresTest, SayThatARivalChangedItsVersion) {
-  const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 2), "judge", "", "g++ 12"},
-                                 {"Tanh", "b", store::verdict_by_hand(900, 2), "judge", "", "g++ 13"}});
+  const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 2), store::Purpose::judge, "", "g++ 12"},
+                                 {"Tanh", "b", store::verdict_by_hand(900, 2), store::Purpose::judge, "", "g++ 13"}});
   EXPECT_EQ(figures.remarks.at(0), "plain stands for 2 versions, not one measure: g++ 12 (1 task); g++ 13 (1 task)");
 }
 

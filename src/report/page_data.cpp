@@ -183,7 +183,7 @@ class RunData {
       Row& row = rows_.emplace_back();
       row.task = task->second;
       row.position = one.position;
-      row.again = one.purpose == "confirm";
+      row.again = one.purpose == store::Purpose::confirm;
       row.at = one.at;
       row.spent_s = one.spent_s;
       row.file = strings_.number(one.file);

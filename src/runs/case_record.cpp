@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "compose/plain.h"
+#include "core/settings_json.h"
 #include "ops/graph.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
@@ -11,68 +12,17 @@
 namespace kw::runs {
 namespace {
 
-// How the judge words it.
-Json json_of(const Settings& settings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : settings) json[name] = value;
-  return json;
-}
-
 std::string short_hash(const std::string& text) { return store::sha256(text).substr(0, 12); }
 
 }  // namespace
 
 std::string as_utf8(const std::string& text) { return Json::parse(Json(text).dump()).text(); }
 
-std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals) {
-  return Json({{"threads", rules.threads},
-               {"cold", rules.cold},
-               {"budget_s", rules.budget_s},
-               {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
-               {"timed", rules.timed},
-               {"rivals", rivals},
-               {"fresh", fresh}})
-      .dump();
-}
-
-Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals) {
-  const Json json = Json::parse_quietly(text);
-  try {
-    judge::Case rules;
-    rules.threads = json.at("threads");
-    rules.cold = json.at("cold");
-    rules.budget_s = json.at("budget_s");
-    if (!json.at("pairs").is_null()) rules.pairs = json.at("pairs").get<int>();
-    rules.timed = json.at("timed");
-    fresh = json.at("fresh");
-    rivals = json.value("rivals", "none");
-    return rules;
-  } catch (const JsonError& error) {
-    return fail("the record of the run's rules is damaged: {}", error.what());
-  }
-}
-
-Result<Settings> settings_from_json(const std::string& text) {
-  const Json json = Json::parse_quietly(text);
-  if (!json.is_object()) return fail("the record of a candidate's settings is damaged");
-  Settings settings;
-  for (const auto& [name, value] : json.items()) {
-    settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
-  }
-  return settings;
-}
-
 std::string names_of(const std::vector<judge::Guest*>& guests) {
   std::string names;
   for (const judge::Guest* guest : guests) names += (names.empty() ? "" : ",") + guest->name();
   return names.empty() ? "none" : names;
 }
-
-bool may_be_somebody_elses_doing(const Verdict& verdict) {
-  return !verdict.accepted() && kw::may_be_somebody_elses_doing(verdict.reason);
-}
-
-bool lives(judge::Judge& judge) { return judge.device().alive(); }
 
 std::string terms_of(const judge::Case& one) {
   return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");
@@ -85,7 +35,7 @@ store::TaskSnapshot snapshot(const Task& task) {
 store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label) {
   store::NewItem item{.position = position, .task = snapshot(*one.task), .label = label};
   item.candidate = store::Candidate{
-      .file = as_utf8(one.source.name), .source = one.source.text, .settings = json_of(one.settings).dump()};
+      .file = as_utf8(one.source.name), .source = one.source.text, .settings = settings_as_json(one.settings)};
   const auto tunables = read_tunables(one.source.text);
   const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
   if (choice.ok()) {

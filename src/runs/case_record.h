@@ -11,12 +11,6 @@
 
 namespace kw::runs {
 
-// How a whole run is judged, as its record keeps it; `rivals` is what chooses the same frameworks again.
-std::string rules_as_json(const judge::Case& rules, bool fresh, const std::string& rivals);
-Result<judge::Case> rules_from_json(const std::string& text, bool& fresh, std::string& rivals);
-
-Result<Settings> settings_from_json(const std::string& text);
-
 // The item of one case; `label` is JSON.
 store::NewItem planned(std::int64_t position, const judge::Case& one, const std::string& label);
 
@@ -42,15 +36,6 @@ class RivalVersions {
   struct Known;
   std::unique_ptr<Known> known_;
 };
-
-// A process that was killed from outside says nothing of the candidate. A candidate whose process or compiler was
-// killed kMostKills times is rejected for it: neither can do that to itself, so that the first times somebody else may
-// have.
-inline constexpr int kMostKills = 3;
-bool may_be_somebody_elses_doing(const Verdict& verdict);
-
-// Whether its warden still lives: where it is gone, nothing that it held says anything of a candidate.
-bool lives(judge::Judge& judge);
 
 // Names come from file systems and clients and may be no UTF-8; the record is.
 std::string as_utf8(const std::string& text);

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 
+#include "core/verdict.h"
 #include "judge/batch.h"
 
 namespace kw::search {
@@ -35,6 +37,22 @@ void leave_at_glance(Verdict& verdict) {
   if (!verdict.accepted()) return;
   verdict.stage = VerdictStage::glance;
   verdict.reason = {ReasonCode::only_quick_check};
+}
+
+// Once more where the candidate's process was killed by something else.
+Result<judge::Inspected> inspect_surely(judge::Judge& judge, const judge::Case& one) {
+  for (int tries = 1;; ++tries) {
+    Result<judge::Inspected> inspected = judge.inspect(one);
+    if (!inspected.ok() || tries == kMostKills || !may_be_killed_from_outside(inspected->verdict.reason))
+      return inspected;
+  }
+}
+
+Result<Verdict> judge_surely(judge::Judge& judge, const judge::Case& one) {
+  for (int tries = 1;; ++tries) {
+    Result<Verdict> verdict = judge.judge(one);
+    if (!verdict.ok() || tries == kMostKills || !may_be_killed_from_outside(verdict->reason)) return verdict;
+  }
 }
 
 class Search {
@@ -92,7 +110,7 @@ class Search {
       const Point& point = plan_.space->first(i);
       const auto begin = Clock::now();
       judge::Case one = glance_at(point);
-      KW_TRY(judge::Inspected inspected, judge_.inspect(one));
+      KW_TRY(judge::Inspected inspected, inspect_surely(judge_, one));
       Trial trial{.point = point, .asked = one, .verdict = inspected.verdict};
       if (inspected.verdict.accepted()) {
         trial.time = 1;
@@ -122,19 +140,29 @@ class Search {
     Status status;
     auto last = Clock::now();
     std::vector<std::optional<Trial>> trials(cases.size());
-    judge::judge_batch(judge_, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
-      if (!status.ok()) return;
-      if (!verdict.ok()) {
-        status = verdict.error();
-        return;
-      }
-      Trial trial{.point = asked[index], .asked = cases[index], .verdict = *verdict, .time = time_of(*verdict)};
-      leave_at_glance(trial.verdict);
-      trial.spent_s = seconds_since(last);
-      last = Clock::now();
-      status = plan_.tried(trial);
-      trials[index] = std::move(trial);
-    });
+    std::vector<std::size_t> left(cases.size());
+    std::iota(left.begin(), left.end(), std::size_t{0});
+    for (int tries = 1; !left.empty() && status.ok(); ++tries) {
+      std::vector<std::size_t> again;  // whose processes were killed by something else
+      std::vector<judge::Case> these;
+      for (const std::size_t index : left) these.push_back(cases[index]);
+      judge::judge_batch(judge_, these, [&](std::size_t i, const Result<Verdict>& verdict) {
+        if (!status.ok()) return;
+        if (!verdict.ok()) {
+          status = verdict.error();
+          return;
+        }
+        const std::size_t index = left[i];
+        if (tries < kMostKills && may_be_killed_from_outside(verdict->reason)) return again.push_back(index);
+        Trial trial{.point = asked[index], .asked = cases[index], .verdict = *verdict, .time = time_of(*verdict)};
+        leave_at_glance(trial.verdict);
+        trial.spent_s = seconds_since(last);
+        last = Clock::now();
+        status = plan_.tried(trial);
+        trials[index] = std::move(trial);
+      });
+      left = std::move(again);
+    }
     KW_CHECK(status);
     // In the order of the proposals: what a strategy does next does not hang on which build was the quicker one.
     for (const std::optional<Trial>& trial : trials) learn({trial->point, trial->time});
@@ -213,14 +241,14 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
       judge::Case first = case_of(task, space, finalists[0]);
       first.glance = &glance;
       first.plain = false;
-      KW_TRY(judge::Inspected standing, judge.inspect(first));
+      KW_TRY(judge::Inspected standing, inspect_surely(judge, first));
       if (!standing.verdict.accepted()) break;
       judge::Case other = case_of(task, space, finalists[i]);
       other.glance = &glance;
       other.plain = false;
       other.budget_s = kRunOff_s;
       other.reference = standing.built;
-      KW_TRY(const Verdict verdict, judge.judge(other));
+      KW_TRY(const Verdict verdict, judge_surely(judge, other));
       const std::optional<double> time = time_of(verdict);
       if (time && *time < 1) std::swap(finalists[0], finalists[i]);
     }
@@ -237,7 +265,7 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
     one.pairs = rules.pairs;
     one.plain = rules.plain;
     const auto begin = Clock::now();
-    KW_TRY(Verdict verdict, judge.judge(one));
+    KW_TRY(Verdict verdict, judge_surely(judge, one));
     KW_CHECK(judged(point, one, verdict, seconds_since(begin)));
     last = Winner{point, std::move(verdict)};
     if (last->verdict.accepted()) break;

@@ -176,7 +176,7 @@ class Exporter {
   Status write_item(const Recorded& one) {
     Json json = {{"kind", "item"},
                  {"position", one.position},
-                 {"purpose", one.purpose},
+                 {"purpose", name_of(one.purpose)},
                  {"task", text_or_null(one.task_hash)},
                  {"candidate", text_or_null(one.candidate_hash)},
                  {"build", parsed(one.build)},
@@ -269,7 +269,7 @@ Status export_table(const Store& store, std::int64_t run, std::ostream& out) {
       return verdict[key].is_string() ? verdict[key].get<std::string>() : verdict[key].dump();
     };
     std::vector<std::string> fields = {std::to_string(one.position),
-                                       one.purpose,
+                                       std::string(name_of(one.purpose)),
                                        one.task,
                                        one.suite,
                                        one.category,

@@ -160,8 +160,11 @@ class Import {
   }
 
   Status take_item(const Json& json) {
+    const std::string purpose_name = text_at(json, "purpose");
+    const std::optional<Purpose> purpose = purpose_named(purpose_name);
+    if (!purpose) return fail("an item is for '{}', which this kw does not know", purpose_name);
     NewItem item = {.position = json.at("position"),
-                    .purpose = text_at(json, "purpose"),
+                    .purpose = *purpose,
                     .build = json.at("build").dump(),
                     .label = json.at("label").dump(),
                     .problem = text_or_nothing(json, "problem")};

@@ -114,6 +114,12 @@ class Counter {
   double sum_of_logs_ = 0;
 };
 
+Result<Purpose> purpose_of(const std::string& name) {
+  const std::optional<Purpose> known = purpose_named(name);
+  if (!known) return fail("an item of the record is for '{}', which this kw does not know; a newer one does", name);
+  return *known;
+}
+
 constexpr char kSelectRecorded[] = R"(
 SELECT item.id, item.position, item.purpose, task.name, task.suite, task.category, candidate.file, candidate.hash,
        source.hash, candidate.settings, candidate.author, item.build, item.label, item.problem,
@@ -128,7 +134,7 @@ Result<Recorded> recorded_of(const Statement& row) {
   Recorded one;
   one.item = row.integer(0);
   one.position = row.integer(1);
-  one.purpose = row.text(2);
+  KW_TRY(one.purpose, purpose_of(row.text(2)));
   one.task = row.text(3);
   one.suite = row.text(4);
   one.category = row.text(5);
@@ -245,7 +251,7 @@ Result<std::vector<Item>> Store::open_items(std::int64_t run) const {
     item.id = rows.integer(0);
     item.run = run;
     item.what.position = rows.integer(1);
-    item.what.purpose = rows.text(2);
+    KW_TRY(item.what.purpose, purpose_of(rows.text(2)));
     item.what.build = rows.text(3);
     item.what.label = rows.text(4);
     item.task_hash = rows.text(5);

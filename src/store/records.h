@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/verdict.h"
@@ -57,10 +58,29 @@ struct NewRun {
   std::vector<RivalSource> against = {};
 };
 
+// What an item of a run is for. Stored by name.
+enum class Purpose {
+  judge,    // a candidate that somebody handed in
+  compare,  // the same, beside the sources of others
+  start,    // a kernel that an author was given: no figure counts it
+  search,   // a candidate of a search, or of an author
+  confirm   // the best of a task, judged once more after it was chosen
+};
+std::string_view name_of(Purpose purpose);
+std::optional<Purpose> purpose_named(std::string_view name);
+
+// How the work on a run goes on. In the record it is the name of the strategy: none, "rounds", or any other.
+enum class RunKind {
+  batch,   // items that were all planned at the beginning, or handed in one by one
+  search,  // a strategy over the tunables of kernels
+  rounds   // an author that asks a language model
+};
+std::string_view name_of(RunKind kind);
+
 // A pair of task and candidate that is to be judged.
 struct NewItem {
   std::int64_t position = 0;  // in its run; a batch's line
-  std::string purpose = "judge";
+  Purpose purpose = Purpose::judge;
   std::optional<TaskSnapshot> task;    // none only where there is a problem
   std::optional<Candidate> candidate;  // likewise
   std::string build = "{}";            // JSON: what it is built with
@@ -89,7 +109,7 @@ struct Circumstances {
 struct Recorded {
   std::int64_t item = 0;
   std::int64_t position = 0;
-  std::string purpose;
+  Purpose purpose = Purpose::judge;
   std::string task;
   std::string task_hash;
   std::string suite;
@@ -146,8 +166,9 @@ struct RunSummary {
   bool rival_changed = false;  // one task was timed against several versions of it
 
   std::string name() const { return "r" + std::to_string(id); }
+  RunKind kind() const;
   // A search may plan more when all that it planned is judged: only it knows its end.
-  bool is_done() const { return done == planned && (about.strategy.empty() || state == "done"); }
+  bool is_done() const { return done == planned && (kind() == RunKind::batch || state == "done"); }
 };
 
 struct Event {

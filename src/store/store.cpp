@@ -209,7 +209,12 @@ Result<std::int64_t> Store::insert_item(std::int64_t run, const NewItem& item) {
   KW_TRY(Statement insert,
          database_.prepare("INSERT INTO item (run, position, purpose, task, candidate, build, label, problem) "
                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.bind(run).bind(item.position).bind(item.purpose).bind(task).bind(candidate).bind(item.build);
+  insert.bind(run)
+      .bind(item.position)
+      .bind(std::string(name_of(item.purpose)))
+      .bind(task)
+      .bind(candidate)
+      .bind(item.build);
   insert.bind(item.label).bind(item.problem);
   KW_CHECK(insert.run());
   const std::int64_t id = database_.last_row();

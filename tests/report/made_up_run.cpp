@@ -163,7 +163,7 @@ Result<std::int64_t> add_made_up_run(store::Store& store, std::span<const store:
       line.rivals_ns.push_back(line.least_ns / (i == 0 ? 0.03 : 0.1) * std::exp(0.8 * random.normal()));
     }
   }
-  const auto plan = [&](std::size_t t, const std::string& purpose, const store::Candidate& candidate, Verdict verdict) {
+  const auto plan = [&](std::size_t t, store::Purpose purpose, const store::Candidate& candidate, Verdict verdict) {
     items.push_back(
         {.position = static_cast<std::int64_t>(items.size()) + 1,
          .purpose = purpose,
@@ -184,7 +184,7 @@ Result<std::int64_t> add_made_up_run(store::Store& store, std::span<const store:
       if (line.best) candidate.notes = fmt::format("Round {}: a wider tile, and one pass more.", round);
       const bool rejected = line.fails || random.uniform(0, 1) < run.rejected;
       const double fraction = std::min(0.9, line.fraction * run.strength * std::exp(0.35 * random.normal()));
-      plan(t, "judge", candidate,
+      plan(t, store::Purpose::judge, candidate,
            rejected ? rejection(tasks[t].name, random)
                     : acceptance(tasks[t].name, line.least_ns, fraction, line.rivals_ns, run, random));
       if (!rejected && (!line.best || fraction > line.fraction)) {
@@ -197,7 +197,7 @@ Result<std::int64_t> add_made_up_run(store::Store& store, std::span<const store:
   if (run.measures_again && run.candidates > 1) {
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       if (lines[t].best)
-        plan(t, "confirm", *lines[t].best,
+        plan(t, store::Purpose::confirm, *lines[t].best,
              acceptance(tasks[t].name, lines[t].least_ns, lines[t].fraction * 0.97, lines[t].rivals_ns, run, random));
     }
   }

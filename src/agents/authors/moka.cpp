@@ -38,7 +38,7 @@ class Moka : public Author {
   Round next(Work& work, Talk& talk) override {
     const Round& base = where_to_begin(work);
     const bool repair = failed(base);
-    Round round{.parent = base.number, .role = repair ? "debugger" : "accelerator"};
+    Round round{.parent = base.number, .role = repair ? RoundRole::debugger : RoundRole::accelerator};
 
     Facts facts = work.facts;
     facts["kernel"] = base.source;
@@ -65,7 +65,8 @@ class Moka : public Author {
     const Round* best = work.best();
     // A failed kernel is repaired a few times; a round without a kernel changed nothing.
     int repairs = 0;
-    for (auto each = work.rounds.rbegin(); each != work.rounds.rend() && each->role == "debugger"; ++each) ++repairs;
+    for (auto each = work.rounds.rbegin(); each != work.rounds.rend() && each->role == RoundRole::debugger; ++each)
+      ++repairs;
     const Round& last = work.rounds.back();
     if (failed(last) && !last.source.empty() && (repairs < kMostRepairs || best == nullptr)) return last;
     if (best == nullptr) {
@@ -79,7 +80,7 @@ class Moka : public Author {
     if (since >= kPatience && since % 2 == 1) {
       const Round* second = nullptr;
       for (const Round& round : work.rounds) {
-        if (round.right() && round.source != best->source && round.role != "start" &&
+        if (round.right() && round.source != best->source && round.role != RoundRole::start &&
             (second == nullptr || round.speed() > second->speed())) {
           second = &round;
         }
@@ -97,7 +98,7 @@ class Moka : public Author {
       const Round& parent = work.rounds[static_cast<std::size_t>(round.parent)];
       // One that was repaired afterwards did not fail.
       const bool repaired = std::ranges::any_of(work.rounds, [&](const Round& other) {
-        return other.parent == round.number && other.role == "debugger" && other.right() &&
+        return other.parent == round.number && other.role == RoundRole::debugger && other.right() &&
                other.speed() > parent.speed() * kBetter;
       });
       if (!repaired && round.speed() < parent.speed() * kBetter) methods.push_back(method->second);
@@ -134,7 +135,7 @@ AuthorKind moka() {
   return {.name = "moka",
           .about = "Debugger and Accelerator plan, a Coder executes; each round begins with the best kernel",
           .usual_rounds = 10,
-          .begins_with_plain = true,
+          .judges_the_start = true,
           .make = [] { return std::unique_ptr<Author>(new Moka); }};
 }
 

@@ -9,10 +9,10 @@ constexpr std::size_t kMostMessages = 9;  // the question, and the last four ans
 class Refine : public Author {
  public:
   Round next(Work& work, Talk& talk) override {
-    Round round{.parent = work.rounds.empty() ? -1 : work.rounds.back().number, .role = "coder"};
+    Round round{.parent = work.rounds.empty() ? -1 : work.rounds.back().number, .role = RoundRole::coder};
     if (messages_.empty()) {
       Facts facts = work.facts;
-      facts["kernel"] = work.plain;
+      facts["kernel"] = work.start;
       messages_.push_back({llm::Role::user, talk.prompts().text("oneshot", facts)});
       recall(work, talk);
     }
@@ -25,7 +25,7 @@ class Refine : public Author {
     const auto answer = talk.ask(messages_, round.problem);
     if (!answer) return round;
     messages_.push_back({llm::Role::assistant, *answer});
-    take_code(round, *answer, work.rounds.empty() ? work.plain : work.rounds.back().source);
+    take_code(round, *answer, work.rounds.empty() ? work.start : work.rounds.back().source);
     return round;
   }
 
@@ -34,7 +34,7 @@ class Refine : public Author {
   // them.
   void recall(const Work& work, Talk& talk) {
     for (const Round& round : work.rounds) {
-      if (round.role != "coder" || round.source.empty()) continue;
+      if (round.role != RoundRole::coder || round.source.empty()) continue;
       messages_.push_back({llm::Role::assistant, "```cpp\n" + round.source + "\n```\n"});
       if (&round == &work.rounds.back()) break;  // what is said of the last one comes with the next question
       Facts facts = work.facts;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
+#include "cli/numbers.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -30,15 +31,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   llm::Request request;
   if (arguments.has("--system")) request.messages.push_back({llm::Role::system, arguments.text("--system")});
   request.messages.push_back({llm::Role::user, arguments.text("QUESTION")});
-  if (arguments.has("--most-tokens")) {
-    const std::string text = arguments.text("--most-tokens");
-    char* end = nullptr;
-    const long most = std::strtol(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || most < 1 || most > 1'000'000) {
-      return fail("--most-tokens takes a number from 1 to 1000000, not '{}'", text);
-    }
-    request.most_tokens = static_cast<int>(most);
-  }
+  KW_TRY(const auto most, whole_number(arguments, "--most-tokens", 1, 1'000'000));
+  if (most) request.most_tokens = static_cast<int>(*most);
   const llm::Answer answer = client.ask(request);
   using Kind = llm::Trouble::Kind;
   const bool declined =

@@ -6,13 +6,12 @@
 #include <sstream>
 
 #include "base/nearest.h"
-#include "cli/agent_run.h"
+#include "cli/author_flags.h"
 #include "cli/commands.h"
-#include "cli/guests.h"
-#include "cli/search_report.h"
-#include "cli/search_run.h"
+#include "cli/rival_flags.h"
+#include "cli/run_at_terminal.h"
+#include "cli/search_flags.h"
 #include "cli/store_folder.h"
-#include "search/engine.h"
 #include "suites/catalog.h"
 #include "targets/cpu/kept_roofs.h"
 
@@ -23,13 +22,7 @@ constexpr char kDefaultSuite[] = "mobilekernelbench";
 // Unless something else is said, the whole takes no longer: the first command of a new user ends before the coffee is
 // cold.
 constexpr char kUsualTime[] = "18m";
-
-// "18m", in seconds.
-Result<double> time_of(const std::string& text) {
-  const auto budget = search::parse_budget(text);
-  if (!budget.ok() || budget->seconds <= 0) return fail("--within {}: say a time, such as 20m or 2h", text);
-  return budget->seconds;
-}
+constexpr double kConfirm_s = 0.5;  // of timing the winner
 
 // Names with commas; a name may end in * and stand for all that begin so. A category's name stands for its tasks.
 Result<std::vector<Task>> wanted_tasks(std::vector<Task> all, const std::string& said) {
@@ -66,34 +59,38 @@ void know_roofs() {
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
-  SearchOrder order;
+  runs::Order order{.kind = store::RunKind::search};
   const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
   KW_TRY(suites::Suite suite, suites::find_suite(name));
   order.suite = suite.name;
   KW_TRY(order.tasks, wanted_tasks(std::move(suite.tasks), arguments.text("--tasks")));
   KW_CHECK(check_author(arguments));
-  if (wants_model(arguments)) {
-    KW_TRY(store::Store record, store::Store::open(store_folder(arguments)));
-    KW_TRY(const AgentRun done, run_agents(arguments, order.tasks, order.suite, record));
-    return report_figures(record, done.run, arguments.has("--json"), out);
-  }
   if (arguments.has("--budget")) {
-    order.budget = arguments.text("--budget");
+    order.search.budget = arguments.text("--budget");
   } else if (arguments.has("--within")) {
-    order.budget = arguments.text("--within");  // its share of it, that is
+    order.search.budget = arguments.text("--within");  // its share of it, that is
   }
   if (arguments.has("--within") || !arguments.has("--budget")) {
-    KW_TRY(order.within_s, time_of(arguments.has("--within") ? arguments.text("--within") : kUsualTime));
+    KW_TRY(order.search.within_s,
+           time_in("--within", arguments.has("--within") ? arguments.text("--within") : kUsualTime));
   }
-  if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
-  if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
-  order.rivals = guests.names();
-  if (!arguments.has("--tasks")) know_roofs();
-  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const std::int64_t run, begin_search(store, order));
+  if (arguments.has("--strategy")) order.search.strategy = arguments.text("--strategy");
+  KW_CHECK(check_search(order.search));
+  KW_TRY(order.search.seed, seed_of(arguments));
+  order.rules.budget_s = kConfirm_s;
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  order.rivals = rivals.names();
+  const bool asks_model = wants_model(arguments);
+  if (!arguments.has("--tasks") && !asks_model) know_roofs();
   KW_TRY(const auto progress, Progress::open(arguments));
-  return search_and_report(store, run, arguments.has("--json"), *progress, out);
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
+  if (asks_model) {
+    KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
+    return print_author_run(terminal, done);
+  }
+  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
+  return work_on_search(terminal, run, rivals);
 }
 
 }  // namespace
@@ -129,7 +126,7 @@ Command bench() {
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
-           Guests::option(),
+           rival_option(),
            {.name = "--seed", .value = "N", .help = "of the strategies; 1 unless said"},
            store_option(),
            {.name = "--json", .help = "one object at the end"}}),

@@ -5,58 +5,46 @@
 #include <filesystem>
 #include <map>
 #include <ostream>
-#include <set>
-#include <sstream>
 
-#include "base/files.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/config.h"
 #include "cli/describe.h"
-#include "cli/guests.h"
-#include "cli/kernel_file.h"
-#include "cli/recorded_run.h"
+#include "cli/numbers.h"
+#include "cli/rival_flags.h"
+#include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
 #include "cli/verdict_text.h"
-#include "judge/batch.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
-#include "runs/case_record.h"
+#include "runs/batch_file.h"
+#include "runs/batch_run.h"
+#include "runs/kernel_file.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
 namespace {
 
-// What the flag says, or the setting of its name.
-Result<double> number_of(const Arguments& arguments, const std::string& name, double otherwise, double least,
-                         double most) {
-  const std::string flag = "--" + name, text = setting(arguments, name);
-  if (text.empty() && !arguments.has(flag)) return otherwise;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
-    return fail("{} {}: say a number from {} to {}", arguments.has(flag) ? flag : name, text, least, most);
-  }
-  return value;
-}
-
 // What holds for all that one command judges.
 Result<judge::Case> rules_of(const Arguments& arguments) {
   judge::Case rules;
   for (const std::string& file : arguments.texts("--against")) {
-    KW_TRY(judge::Source rival, read_kernel(file));
+    KW_TRY(judge::Source rival, runs::read_kernel(file));
     rules.against.push_back(std::move(rival));
   }
   KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
-  KW_TRY(const double threads, number_of(arguments, "threads", 1, 1, 64));
-  rules.threads = static_cast<int>(threads);
-  KW_TRY(rules.budget_s,
-         number_of(arguments, "budget", arguments.has("--batch") ? judge::kBatchBudget_s : rules.budget_s, 0.05, 600));
-  if (arguments.has("--pairs")) {
-    KW_TRY(const double pairs, number_of(arguments, "pairs", 0, kFewestPairs, 100000));
-    rules.pairs = static_cast<int>(pairs);
+  // Flags that are settings too: the error names where the value came from.
+  const auto name_of_flag = [&](const std::string& name) { return arguments.has("--" + name) ? "--" + name : name; };
+  if (const std::string threads = setting(arguments, "threads"); !threads.empty() || arguments.has("--threads")) {
+    KW_TRY(const std::int64_t given, whole_number_in(name_of_flag("threads"), threads, 1, 64));
+    rules.threads = static_cast<int>(given);
   }
+  if (arguments.has("--batch")) rules.budget_s = judge::kBatchBudget_s;
+  if (const std::string budget = setting(arguments, "budget"); !budget.empty() || arguments.has("--budget")) {
+    KW_TRY(rules.budget_s, number_in(name_of_flag("budget"), budget, 0.05, 600));
+  }
+  KW_TRY(const auto pairs, whole_number(arguments, "--pairs", kFewestPairs, 100000));
+  if (pairs) rules.pairs = static_cast<int>(*pairs);
   rules.cold = arguments.has("--cold");
   rules.timed = !arguments.has("--untimed");
   return rules;
@@ -72,31 +60,28 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   one.task = &task;
-  KW_TRY(one.source, read_kernel(arguments.text("FILE")));
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  KW_TRY(one.source, runs::read_kernel(arguments.text("FILE")));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
   if (one.timed) {
-    KW_TRY(one.guests, guests.of(task, one.threads));
+    KW_TRY(one.guests, rivals.of(task, one.threads));
   }
   const std::string key = judge::key_of(one);
   std::optional<Verdict> verdict;
   if (!arguments.has("--fresh")) verdict = judge::kept_verdict(key);
   if (!verdict) {
-    if (one.timed) guests.start();
+    if (one.timed) rivals.start();
     const auto begin = std::chrono::steady_clock::now();
-    std::string tier;
-    for (int tries = 1; !verdict; ++tries) {
-      KW_TRY(judge::Judge judge, judge::Judge::open());
-      tier = judge.device().isolation();
-      auto judged = judge.judge(one);
-      const bool last = tries == runs::kMostKills;
-      if (!judged.ok() && (last || runs::lives(judge))) return judged.error();
-      if (judged.ok() && (last || !runs::may_be_somebody_elses_doing(*judged))) verdict = *std::move(judged);
-    }
-    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::optional<store::Store> store;
+    std::optional<runs::Workplace> recorded;
     if (is_recorded(arguments)) {
-      KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-      KW_CHECK(record_one(store, one, *verdict, spent_s, tier));
+      KW_TRY(store, store::Store::open(store_folder(arguments)));
+      recorded.emplace(*store);
     }
+    runs::Judges alone;
+    runs::Judges& judges = recorded ? recorded->judges() : alone;
+    KW_TRY(verdict, runs::judge_until_sure(judges, [&](judge::Judge& judge) { return judge.judge(one); }));
+    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (recorded) KW_CHECK(runs::record_one(*recorded, one, command_line(), *verdict, spent_s));
     judge::keep_verdict(key, *verdict);
   }
   if (arguments.has("--json")) {
@@ -107,169 +92,46 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   return verdict->accepted() ? kYes : kNo;
 }
 
-// A line of a batch: {"task": "Relu", "file": "relu.cpp"}, or "source" with the text in place of a file; "set":
-// {"TILE": 8}, "id", which comes back with the verdict, "author", "notes", and "parents", the ids of earlier lines that
-// it was made from, may be there.
-struct Line {
-  std::int64_t number = 0;
-  std::string id = "null";  // JSON
-  std::string author;
-  std::string notes;
-  std::vector<std::string> parents;  // ids, as JSON
-  std::string problem;               // why it cannot be judged
-  std::optional<judge::Case> wanted;
-};
-
-Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks) {
-  const auto text_at = [&](const char* key) -> std::string {
-    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
-  };
-  const std::string name = text_at("task");
-  if (name.empty()) return fail("\"task\" is missing");
-  if (!tasks.contains(name)) {
-    KW_TRY(Task task, suites::find_task(name));
-    tasks.emplace(name, std::move(task));
-  }
-  rules.task = &tasks.at(name);
-  if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
-  if (json.contains("file")) {
-    KW_TRY(rules.source, read_kernel(text_at("file")));
-  } else {
-    rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
-  }
-  if (json.contains("set")) {
-    if (!json["set"].is_object()) return fail("\"set\" is an object: {{\"TILE\": 8}}");
-    for (const auto& [key, value] : json["set"].items()) {
-      rules.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
-    }
-  }
-  // What was set from outside is not the candidate's fault.
-  if (const auto tunables = read_tunables(rules.source.text); tunables.ok() && !rules.settings.empty()) {
-    KW_TRY([[maybe_unused]] const Choice choice, choose(*tunables, rules.settings));
-  }
-  return rules;
-}
-
-Line parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks) {
-  Line line;
-  const Json json = Json::parse_quietly(text);
-  if (!json.is_object()) {
-    line.problem = "not a JSON object";
-    return line;
-  }
-  if (json.contains("id")) line.id = json["id"].dump();
-  if (json.contains("author") && json["author"].is_string()) line.author = json["author"];
-  if (json.contains("notes") && json["notes"].is_string()) line.notes = json["notes"];
-  if (json.contains("parents")) {
-    if (!json["parents"].is_array()) {
-      line.problem = "\"parents\" is a list of the ids of earlier lines";
-      return line;
-    }
-    for (const Json& parent : json["parents"]) line.parents.push_back(parent.dump());
-  }
-  auto wanted = case_of(json, rules, tasks);
-  if (wanted.ok()) {
-    line.wanted = *std::move(wanted);
-  } else {
-    line.problem = wanted.error().message;
-  }
-  return line;
-}
-
-Result<std::vector<Line>> parse_batch(const std::string& file, const judge::Case& rules,
-                                      std::map<std::string, Task>& tasks) {
-  KW_TRY(const std::string text, read_file(file));
-  std::vector<Line> lines;
-  std::istringstream stream(text);
-  std::int64_t number = 0;
-  for (std::string one; std::getline(stream, one);) {
-    ++number;
-    if (one.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(parse_line(one, rules, tasks));
-    lines.back().number = number;
-  }
-  if (lines.empty()) return fail("{}: there is nothing to judge in it", file);
-  return lines;
-}
-
-// "a, b" of the suites that the lines' tasks come from.
-std::string suites_of(const std::vector<Line>& lines) {
-  std::set<std::string> names;
-  for (const Line& line : lines) {
-    if (line.wanted && !line.wanted->task->suite.empty()) names.insert(line.wanted->task->suite);
-  }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-// What the record is to hold. A line whose parents are not known gets a problem.
-std::vector<store::NewItem> items_of(std::vector<Line>& lines, const std::string& author) {
-  std::vector<store::NewItem> items;
-  std::map<std::string, std::string> candidate_of;  // by the line's id
-  for (Line& line : lines) {
-    store::NewItem item{.position = line.number, .label = line.id};
-    if (line.wanted) {
-      item = runs::planned(line.number, *line.wanted, line.id);
-      item.candidate->author = line.author.empty() ? author : line.author;
-      item.candidate->notes = line.notes;
-      for (const std::string& parent : line.parents) {
-        const auto found = candidate_of.find(parent);
-        if (found == candidate_of.end()) {
-          line.problem = fmt::format("its parent {} is no earlier line's id", parent);
-          break;
-        }
-        item.candidate->parents.push_back(found->second);
-      }
-    }
-    if (!line.problem.empty()) {
-      item = {.position = line.number, .label = line.id, .problem = line.problem};
-    } else if (line.id != "null") {
-      candidate_of[line.id] = store::hash_of(*item.candidate);
-    }
-    items.push_back(std::move(item));
-  }
-  return items;
-}
-
 Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks));
   auto store = store::Store::open(store_folder(arguments));
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
-  const std::vector<store::NewItem> items = items_of(lines, setting(arguments, "author"));
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
-  store::NewRun run{.command = command_line(),
-                    .suite = suites_of(lines),
-                    .author = setting(arguments, "author"),
-                    .rules = rules_as_json(rules, arguments.has("--fresh"), guests.names())};
-  for (const judge::Source& rival : rules.against) run.against.push_back({rival.name, rival.text});
+  const std::string author = setting(arguments, "author");
+  const std::vector<store::NewItem> items = runs::items_of(lines, author);
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  const runs::Order order{
+      .suite = runs::suites_of(lines), .rules = rules, .fresh = arguments.has("--fresh"), .rivals = rivals.names()};
+  store::NewRun run = runs::run_of(order, command_line());
+  run.author = author;
   KW_TRY(const auto progress, Progress::open(arguments));
   KW_TRY(const std::int64_t id, store->begin_run(run, items));
   if (!progress->is_quiet()) fmt::print(stderr, "kw: this is run r{} of {}\n", id, store->folder().string());
-  for (const Line& line : lines) {
+  for (const runs::BatchLine& line : lines) {
     if (line.problem.empty()) continue;
-    progress->print(out, answer_line(line.number, line.id, "", line.problem) + "\n");
+    const runs::LineAnswer answer{.position = line.number, .label = line.id, .error = line.problem};
+    progress->print(out, answer.text() + "\n");
     progress->error("problem", line.problem);
   }
-  return work_on(*store, id, false, *progress, out);
+  return work_on_batch({.store = *store, .progress = *progress, .out = out}, id, rivals);
 }
 
 Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  KW_TRY(const std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
   KW_TRY(const auto progress, Progress::open(arguments));
   progress->plan({.total = std::ssize(lines)});
-  std::vector<const Line*> line_of;  // of each case
+  std::vector<const runs::BatchLine*> line_of;  // of each case
   std::vector<judge::Case> cases;
   bool broken = false, all = true;
-  const auto answer = [&](const Line& line, const Result<Verdict>& verdict) {
+  const auto answer = [&](const runs::BatchLine& line, const Result<Verdict>& verdict) {
     broken = broken || !verdict.ok();
     all = all && verdict.ok() && verdict->accepted();
-    progress->print(out, answer_line(line.number, line.id, verdict.ok() ? judge::verdict_as_json(*verdict) : "",
-                                     verdict.ok() ? "" : verdict.error().message) +
-                             "\n");
+    runs::LineAnswer said{.position = line.number, .label = line.id};
+    if (verdict.ok()) said.verdict = judge::verdict_as_json(*verdict);
+    if (!verdict.ok()) said.error = verdict.error().message;
+    progress->print(out, said.text() + "\n");
     if (verdict.ok()) {
       progress->finish(line.number, line.wanted->task->name, line.wanted->source.name, *verdict);
     } else {
@@ -278,13 +140,13 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
     }
     progress->advance();
   };
-  for (const Line& line : lines) {
+  for (const runs::BatchLine& line : lines) {
     if (!line.wanted) {
       answer(line, Error{line.problem});
       continue;
     }
     judge::Case one = *line.wanted;
-    KW_TRY(one.guests, guests.of(*one.task, one.threads));
+    KW_TRY(one.guests, rivals.of(*one.task, one.threads));
     if (const auto kept = arguments.has("--fresh") ? std::nullopt : judge::kept_verdict(judge::key_of(one))) {
       answer(line, *kept);
     } else {
@@ -292,16 +154,18 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
       cases.push_back(std::move(one));
     }
   }
-  if (!cases.empty()) {
-    KW_TRY(judge::Judge judge, judge::Judge::open());
-    const auto judged = [&](std::size_t index, const Result<Verdict>& verdict) {
-      if (verdict.ok()) judge::keep_verdict(judge::key_of(cases[index]), *verdict);
-      answer(*line_of[index], verdict);
-    };
-    judge::judge_batch(judge, cases, judged, [&](std::size_t index, const char* doing) {
-      progress->start(line_of[index]->number, cases[index].task->name, cases[index].source.name, doing);
-    });
-  }
+  runs::Judges judges;
+  KW_CHECK(runs::judge_many(
+      judges, cases,
+      [&](std::size_t index, const Result<Verdict>& verdict) -> Status {
+        if (verdict.ok()) judge::keep_verdict(judge::key_of(cases[index]), *verdict);
+        answer(*line_of[index], verdict);
+        return {};
+      },
+      [&](std::size_t index, const char* doing) {
+        progress->start(line_of[index]->number, cases[index].task->name, cases[index].source.name, doing);
+      },
+      [&](std::size_t index) { progress->drop(line_of[index]->number); }));
   progress->end("done");
   return broken ? kBroken : all ? kYes : kNo;
 }
@@ -349,7 +213,7 @@ Command eval() {
       .options = with_progress_options(
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
            {.name = "FILE", .help = "the kernel's source, C++ or C (.c)", .completes = Completes::file},
-           Guests::option(),
+           rival_option(),
            {.name = "--against",
             .value = "FILE",
             .help = "a rival besides the plain kernel",

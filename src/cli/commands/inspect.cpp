@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "inspect/errors.h"
 #include "inspect/model.h"
 #include "inspect/tree.h"
@@ -27,13 +28,7 @@ namespace fs = std::filesystem;
 std::string dumped(const Json& json) { return json.dump(1) + "\n"; }
 
 Result<int> budget_of(const Arguments& arguments, int usual) {
-  if (!arguments.has("--tokens")) return usual;
-  const std::string text = arguments.text("--tokens");
-  char* end = nullptr;
-  const long tokens = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || tokens < 20 || tokens > 1'000'000) {
-    return fail("--tokens takes a number from 20 to 1000000, not '{}'", text);
-  }
+  KW_TRY(const std::int64_t tokens, whole_number(arguments, "--tokens", usual, 20, 1'000'000));
   return static_cast<int>(tokens);
 }
 

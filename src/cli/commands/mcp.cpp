@@ -11,9 +11,10 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/guests.h"
 #include "cli/interruption.h"
-#include "cli/recorded_run.h"
+#include "cli/numbers.h"
+#include "cli/rival_flags.h"
+#include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
 #include "mcp/desk.h"
 #include "mcp/http.h"
@@ -37,12 +38,9 @@ Result<int> list_tools(std::ostream& out) {
 Result<int> port_of(const Arguments& arguments) {
   if (!arguments.has("PORT")) return kUsualPort;
   const std::string text = arguments.text("PORT");
-  char* end = nullptr;
-  const long port = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || port < 0 || port > 65535) {
-    return fail("{}: a port is a number up to 65535; 0 takes any that is free", text);
-  }
-  return static_cast<int>(port);
+  const auto port = whole_number_in("PORT", text, 0, 65535);
+  if (!port.ok()) return fail("PORT {}: a port is a number up to 65535; 0 takes any that is free", text);
+  return static_cast<int>(*port);
 }
 
 std::string token_given() {
@@ -93,7 +91,8 @@ Result<int> serve_http(const Arguments& arguments, mcp::Desk& desk) {
   KW_TRY(mcp::HttpServer server, mcp::HttpServer::open(desk, {.port = port, .token = token}));
   fmt::print(stderr, "kw: serving {}\n", server.url());
   fmt::print(stderr, "kw: {}\n", is_new ? "the token is " + token : "the token is that of KW_MCP_TOKEN");
-  const Interruption interruption([&] { desk.stop(); });
+  runs::Stop stop;
+  const Interruption interruption(stop, [&] { desk.stop(); });
   server.serve();
   end(desk);
 }
@@ -102,11 +101,11 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--tools")) return list_tools(out);
   if (arguments.has("--config")) return print_config(arguments, out);
   if (arguments.has("PORT") && !arguments.has("--http")) return fail("a port is for --http: kw mcp --http 8765");
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
   mcp::DeskRules rules{.store_folder = store_folder(arguments),
                        .command = command_line(),
-                       .rivals = guests.names(),
-                       .guests = [&](const Task& task, int threads) { return guests.of(task, threads); }};
+                       .rivals = rivals.names(),
+                       .guests = [&](const Task& task, int threads) { return rivals.of(task, threads); }};
   for (const std::string& name : arguments.texts("--task")) {
     KW_TRY(Task task, suites::find_task(name));
     rules.tasks.push_back(std::move(task));
@@ -115,7 +114,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   ::signal(SIGPIPE, SIG_IGN);
   if (arguments.has("--http")) return serve_http(arguments, *desk);
   const int client = take_standard_output();
-  const Interruption interruption([&] { desk->stop(); });
+  runs::Stop stop;
+  const Interruption interruption(stop, [&] { desk->stop(); });
   mcp::serve_descriptors(*desk, STDIN_FILENO, client);
   end(*desk);
 }
@@ -145,7 +145,7 @@ Command mcp() {
                    .help = "offer this task too: model.onnx:NODE or suite.toml:NAME",
                    .repeated = true,
                    .completes = Completes::task},
-                  Guests::option(),
+                  rival_option(),
                   store_option()},
       .examples = {"kw mcp --tools", "kw mcp --config --http"},
       .run = run};

@@ -3,20 +3,15 @@
 #include <filesystem>
 #include <ostream>
 
-#include "base/json.h"
-#include "base/print.h"
-#include "cli/agent_run.h"
+#include "cli/author_flags.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/guests.h"
-#include "cli/kernel_file.h"
-#include "cli/search_run.h"
+#include "cli/rival_flags.h"
+#include "cli/run_at_terminal.h"
+#include "cli/search_flags.h"
 #include "cli/store_folder.h"
-#include "cli/takeaway.h"
-#include "cli/verdict_text.h"
-#include "judge/verdict_json.h"
+#include "runs/kernel_file.h"
 #include "suites/catalog.h"
-#include "targets/cpu/facts.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -26,21 +21,21 @@ bool is_source(const std::string& word) {
   return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
 }
 
-Result<SearchOrder> order_of(const Arguments& arguments) {
-  SearchOrder order;
+Result<runs::Order> order_of(const Arguments& arguments) {
+  runs::Order order{.kind = store::RunKind::search};
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   const std::string what = arguments.text("TASK");
   std::string task_name = what;
   if (is_source(what)) {
     if (!arguments.has("--task")) return fail("{}: a kernel of your own needs --task TASK: for what is it?", what);
     task_name = arguments.text("--task");
-    KW_TRY(judge::Source kernel, read_kernel(what));
+    KW_TRY(judge::Source kernel, runs::read_kernel(what));
     KW_TRY(const Tunables tunables, read_tunables(kernel.text));
     if (tunables.list.empty() && tunables.compilers.empty() && tunables.flags.empty()) {
       fmt::print(stderr, "kw: {} has no tunables (KW_TUNE): only compilers and flags are searched\n", what);
     }
     order.kernel = std::move(kernel);
-    order.author = "file";
+    order.search.author = "file";
   } else if (arguments.has("--task")) {
     return fail("--task {}: {} is no source file (.cpp, .c) that it could belong to", arguments.text("--task"), what);
   }
@@ -48,79 +43,29 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   order.suite = task.suite;
   order.tasks.push_back(std::move(task));
   KW_CHECK(check_author(arguments));
-  order.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
-  order.confirm_s = 2;
-  if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
-  if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
-  KW_TRY(const Guests guests, Guests::chosen(arguments));
-  order.rivals = guests.names();
+  order.search.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
+  order.rules.budget_s = 2;
+  if (arguments.has("--strategy")) order.search.strategy = arguments.text("--strategy");
+  KW_CHECK(check_search(order.search));
+  KW_TRY(order.search.seed, seed_of(arguments));
+  const std::string folder = arguments.has("--out") ? arguments.text("--out") : order.tasks[0].name + "-kernel";
+  order.out = std::filesystem::absolute(folder).lexically_normal().string();
   return order;
 }
 
-// With a language model as the author.
-Result<int> run_with_model(const Arguments& arguments, SearchOrder order, std::ostream& out) {
-  const Task task = order.tasks[0];
-  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const AgentRun done, run_agents(arguments, order.tasks, order.suite, store));
-  const AgentTask& result = done.tasks[0];
-  std::vector<std::filesystem::path> files;
-  if (result.accepted()) {
-    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : task.name + "-kernel";
-    KW_TRY(files, take_away(folder, task, {"kernel.cpp", result.source}, result.settings, *result.verdict,
-                            targets::read_cpu_facts().model));
-  }
-  if (arguments.has("--json")) {
-    Json json = result.verdict ? Json::parse(judge::verdict_as_json(*result.verdict))
-                               : Json{{"task", task.name}, {"accepted", false}};
-    json["run"] = "r" + std::to_string(done.run);
-    json["settings"] = result.settings;
-    json["model"] = Json::parse(agent_summary_json(done, result));
-    json["files"] = Json::array();
-    for (const auto& file : files) json["files"].push_back(file.string());
-    out << json.dump() << "\n";
-    return result.accepted() ? kYes : kNo;
-  }
-  if (result.verdict) print_verdict(*result.verdict, out);
-  print_agent_summary(done, result, out);
-  for (const auto& file : files) print(out, "  wrote          {}\n", file.string());
-  return result.accepted() ? kYes : kNo;
-}
-
 Result<int> run(const Arguments& arguments, std::ostream& out) {
-  KW_TRY(SearchOrder order, order_of(arguments));
-  if (wants_model(arguments)) return run_with_model(arguments, std::move(order), out);
-  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const std::int64_t run, begin_search(store, order));
-  std::optional<SearchedTask> result;
+  KW_TRY(runs::Order order, order_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  order.rivals = rivals.names();
   KW_TRY(const auto progress, Progress::open(arguments));
-  KW_CHECK(work_on_search(store, run, *progress, [&](const SearchedTask& task) { result = task; }));
-  if (!result) return fail("the search ended without a kernel");
-
-  const Verdict& verdict = result->verdict;
-  std::vector<std::filesystem::path> files;
-  if (verdict.accepted()) {
-    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : result->task + "-kernel";
-    KW_TRY(files, take_away(folder, order.tasks[0], {result->file, result->source}, result->settings, verdict,
-                            targets::read_cpu_facts().model));
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
+  if (wants_model(arguments)) {
+    KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
+    return print_author_run(terminal, done);
   }
-  if (arguments.has("--json")) {
-    Json json = Json::parse(judge::verdict_as_json(verdict));
-    json["run"] = "r" + std::to_string(run);
-    json["technique"] = result->technique;
-    json["settings"] = result->settings;
-    json["tried"] = result->tried;
-    json["files"] = Json::array();
-    for (const auto& file : files) json["files"].push_back(file.string());
-    out << json.dump() << "\n";
-    return verdict.accepted() ? kYes : kNo;
-  }
-  print_verdict(verdict, out);
-  print(out, "\n  technique      {}", result->technique);
-  for (const auto& [name, value] : result->settings) print(out, "  {}={}", name, value);
-  print(out, "\n  tried          {} candidates{}, run r{}\n", result->tried,
-        result->exhausted ? " (there is nothing more that may be faster)" : "", run);
-  for (const auto& file : files) print(out, "  wrote          {}\n", file.string());
-  return verdict.accepted() ? kYes : kNo;
+  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
+  return work_on_search(terminal, run, rivals);
 }
 
 }  // namespace
@@ -135,7 +80,8 @@ Command optimize() {
           "beside the frameworks, and writes it with its tunables fixed, what was proven in its opening comment, and a "
           "program that checks and times it. With a kernel of your own, `kw optimize FILE.cpp --task TASK` searches "
           "the "
-          "values of the tunables in it (KW_TUNE). A budget is a time or a number of candidates. --json prints the "
+          "values of the tunables in it (KW_TUNE); with an author that asks a model, it is the kernel to start from. A "
+          "budget is a time or a number of candidates. --json prints the "
           "verdict as `kw eval --json` does, with run, technique, settings, tried and files. Exit code 0 where a right "
           "kernel was found."
           "\n\n" +
@@ -150,7 +96,7 @@ Command optimize() {
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
-           Guests::option(),
+           rival_option(),
            {.name = "--out", .value = "DIR", .help = "where to write the kernel; unless said TASK-kernel"},
            {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},

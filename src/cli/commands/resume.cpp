@@ -5,12 +5,11 @@
 
 #include "base/json.h"
 #include "base/print.h"
-#include "cli/agent_run.h"
+#include "cli/author_flags.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
-#include "cli/recorded_run.h"
-#include "cli/search_report.h"
-#include "cli/search_run.h"
+#include "cli/rival_flags.h"
+#include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
 #include "store/run_lock.h"
 
@@ -47,13 +46,26 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (run.is_done()) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
-  KW_TRY(const auto progress, Progress::open(arguments));
-  if (is_agent_run(run)) {
-    KW_TRY(const AgentRun done, resume_agents(arguments, store, run));
-    return report_figures(store, done.run, arguments.has("--json"), out);
+  {
+    // Whether another program works on it is said before rivals are looked for.
+    KW_TRY([[maybe_unused]] const store::RunLock mine, store::RunLock::take(store.folder(), run.id));
   }
-  if (is_search(run)) return search_and_report(store, run.id, arguments.has("--json"), *progress, out);
-  return work_on(store, run.id, true, *progress, out);
+  KW_TRY(runs::Order order, runs::order_of(run));
+  KW_TRY(const runs::Rivals rivals, rivals_named(order.rivals));
+  KW_TRY(const auto progress, Progress::open(arguments));
+  const Terminal terminal{
+      .store = store, .progress = *progress, .out = out, .json = arguments.has("--json"), .is_resumed = true};
+  switch (run.kind()) {
+    case store::RunKind::rounds: {
+      KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals, run.id));
+      return print_author_run(terminal, done);
+    }
+    case store::RunKind::search:
+      return work_on_search(terminal, run.id, rivals);
+    case store::RunKind::batch:
+      return work_on_batch(terminal, run.id, rivals);
+  }
+  return kBroken;
 }
 
 }  // namespace
@@ -65,7 +77,9 @@ Command resume() {
       .description =
           "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "
           "rules are those of the record, whatever was edited meanwhile. Prints a line for each verdict, as `kw "
-          "eval --batch` does; the exit code is about the whole run. Without a run it lists those that are not "
+          "eval --batch` does; the exit code is about the whole run. A run of `kw optimize` or `kw bench` ends with "
+          "what that "
+          "command prints and writes, the kernel in its --out folder too. Without a run it lists those that are not "
           "done; --json then prints [{run, left, total, at_work}].\n\n"
           "A run of an author that asks a model goes on with the round that each unfinished task had come to. Author, "
           "model, rounds, prompts and budgets are those of the record, the budgets anew for each sitting; flags given "

@@ -115,7 +115,7 @@ Result<std::map<std::int64_t, store::Machine>> machines_of(const store::Store& s
 
 Json item_as_json(const store::Recorded& one) {
   Json json = {{"position", one.position},
-               {"purpose", one.purpose},
+               {"purpose", store::name_of(one.purpose)},
                {"task", one.task},
                {"file", one.file},
                {"source", one.source_hash},

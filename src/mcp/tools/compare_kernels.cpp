@@ -2,12 +2,12 @@
 
 #include "base/json.h"
 #include "compose/plain.h"
+#include "core/settings_json.h"
 #include "mcp/best.h"
 #include "mcp/desk.h"
 #include "mcp/told.h"
 #include "mcp/tool.h"
 #include "ops/graph.h"
-#include "runs/case_record.h"
 
 namespace kw::mcp::tools {
 namespace {
@@ -32,7 +32,7 @@ Result<Side> side_of(const ToolCall& call, const std::string& said, const Task* 
     return Side{task, {"plain.cpp", std::move(source)}, {}};
   }
   KW_TRY(Best best, best_of(call.desk, *task));
-  KW_TRY(Settings settings, runs::settings_from_json(best.ranking.best.settings));
+  KW_TRY(Settings settings, settings_from_json(best.ranking.best.settings));
   return Side{task, {best.ranking.best.file, std::move(best.source)}, std::move(settings)};
 }
 

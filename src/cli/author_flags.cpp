@@ -1,0 +1,98 @@
+#include "cli/author_flags.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "agents/author.h"
+#include "cli/model_flags.h"
+#include "cli/numbers.h"
+
+namespace kw::cli {
+namespace {
+
+constexpr int kMostRounds = 1000;
+constexpr int kMostInFlight = 256;
+
+}  // namespace
+
+Option author_option() {
+  std::string names = "templates";
+  for (const agents::AuthorKind& kind : agents::all_authors()) names += ", " + kind.name;
+  return {.name = "--author",
+          .value = "NAME",
+          .help = "who writes the candidates: " + names + " (all but the first with --model)"};
+}
+
+Option in_flight_option() {
+  return {.name = "--in-flight",
+          .value = "N",
+          .help = "with a model: how many requests at once, each of another task; unless said 1"};
+}
+
+std::vector<Option> agent_options() {
+  std::vector<Option> options = {
+      {.name = "--rounds", .value = "N", .help = "with a model: how many rounds; unless said 10, or 1 for oneshot"},
+      in_flight_option(),
+      {.name = "--prompts",
+       .value = "DIR",
+       .help = "with a model: prompts of your own, by the names in prompts/",
+       .completes = Completes::file},
+      {.name = "--repo",
+       .value = "DIR",
+       .help = "with a model: a framework's sources to show of",
+       .completes = Completes::file}};
+  for (Option& option : model_options()) options.push_back(std::move(option));
+  return options;
+}
+
+bool wants_model(const Arguments& arguments) {
+  return arguments.has("--author") && arguments.text("--author") != "templates";
+}
+
+Status check_author(const Arguments& arguments) {
+  if (!wants_model(arguments)) {
+    if (arguments.has("--model"))
+      return fail("--model needs an author that asks it: --author moka, oneshot, passk or refine");
+    return {};
+  }
+  const auto found = agents::find_author(arguments.text("--author"));
+  if (!found.ok())
+    return fail("{}; there are templates, and with a model moka, oneshot, passk and refine", found.error().message);
+  return {};
+}
+
+Result<runs::AuthorTerms> author_terms(const Arguments& arguments, runs::AuthorTerms terms) {
+  if (arguments.has("--author")) terms.author = arguments.text("--author");
+  if (arguments.has("--model") || terms.model.empty()) terms.model = model_named(arguments);
+  KW_TRY(const agents::AuthorKind author, agents::find_author(terms.author));
+  KW_TRY(const std::int64_t rounds,
+         whole_number(arguments, "--rounds", terms.rounds > 0 ? terms.rounds : author.usual_rounds, 1, kMostRounds));
+  KW_TRY(const std::int64_t in_flight, whole_number(arguments, "--in-flight", terms.in_flight, 1, kMostInFlight));
+  terms.rounds = static_cast<int>(rounds);
+  terms.in_flight = static_cast<int>(in_flight);
+  if (arguments.has("--prompts")) terms.prompts = std::filesystem::absolute(arguments.text("--prompts")).string();
+  if (arguments.has("--repo")) terms.repository = std::filesystem::absolute(arguments.text("--repo")).string();
+  const auto overrule = [&](const char* flag, std::optional<double>& term) -> Status {
+    KW_TRY(const auto given, amount(arguments, flag));
+    if (given) term = given;
+    return {};
+  };
+  KW_CHECK(overrule("--model-tokens", terms.tokens));
+  KW_CHECK(overrule("--model-usd", terms.usd));
+  KW_CHECK(overrule("--model-time", terms.seconds));
+  terms.no_stream = terms.no_stream || arguments.has("--no-stream");
+  return terms;
+}
+
+Result<llm::Client> client_of(const runs::AuthorTerms& terms, const Arguments& arguments) {
+  llm::ClientOptions options;
+  options.at_once = terms.in_flight;
+  if (terms.tokens) options.budget.tokens = static_cast<std::int64_t>(*terms.tokens);
+  options.budget.usd = terms.usd;
+  options.budget.seconds = terms.seconds;
+  options.record = arguments.text("--record");
+  options.replay = arguments.text("--replay");
+  return client_named(terms.model, terms.no_stream, std::move(options));
+}
+
+}  // namespace kw::cli

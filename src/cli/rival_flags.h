@@ -1,0 +1,18 @@
+// Which frameworks a command compares kernels with: what --rival or the setting rival says.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.h"
+#include "runs/rivals.h"
+
+namespace kw::cli {
+
+Option rival_option();
+
+// None where the command is not to time anything (--untimed).
+Result<runs::Rivals> rivals_of(const Arguments& arguments);
+// By what --rival could say. Installing is told on standard error.
+Result<runs::Rivals> rivals_named(const std::string& names);
+
+}  // namespace kw::cli

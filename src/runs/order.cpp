@@ -1,0 +1,147 @@
+#include "runs/order.h"
+
+#include <cstdlib>
+
+#include "base/json.h"
+#include "runs/case_record.h"
+#include "suites/task_snapshot.h"
+
+namespace kw::runs {
+namespace {
+
+// Version 1 kept the words of the command line.
+std::optional<double> number_at(const Json& json, const char* name) {
+  if (!json.contains(name)) return std::nullopt;
+  if (json[name].is_string()) return std::strtod(json[name].text().c_str(), nullptr);
+  return json[name].get<double>();
+}
+
+Json json_of(const SearchTerms& terms) {
+  Json json = {{"budget", terms.budget}};
+  if (terms.within_s > 0) json["within_s"] = terms.within_s;
+  return json;
+}
+
+Json json_of(const AuthorTerms& terms) {
+  Json json = {{"author", terms.author},
+               {"model", terms.model},
+               {"asked", terms.asked},
+               {"rounds", terms.rounds},
+               {"in_flight", terms.in_flight}};
+  if (!terms.prompts.empty()) json["prompts"] = terms.prompts;
+  if (!terms.repository.empty()) json["repo"] = terms.repository;
+  if (terms.tokens) json["tokens"] = *terms.tokens;
+  if (terms.usd) json["usd"] = *terms.usd;
+  if (terms.seconds) json["seconds"] = *terms.seconds;
+  if (terms.no_stream) json["no_stream"] = true;
+  return json;
+}
+
+AuthorTerms author_terms(const Json& json) {
+  AuthorTerms terms;
+  terms.author = json.at("author").text();
+  terms.model = json.at("model").text();
+  terms.asked = json.value("asked", "");
+  terms.rounds = static_cast<int>(number_at(json, "rounds").value_or(0));
+  terms.in_flight = static_cast<int>(number_at(json, "in_flight").value_or(1));
+  terms.prompts = json.value("prompts", "");
+  terms.repository = json.value("repo", "");
+  terms.tokens = number_at(json, "tokens");
+  terms.usd = number_at(json, "usd");
+  terms.seconds = number_at(json, "seconds");
+  terms.no_stream = json.contains("no_stream");
+  return terms;
+}
+
+Json json_of(const Order& order) {
+  const judge::Case& rules = order.rules;
+  Json json = {{"version", kOrderVersion},   {"kind", store::name_of(order.kind)},
+               {"threads", rules.threads},   {"cold", rules.cold},
+               {"budget_s", rules.budget_s}, {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
+               {"timed", rules.timed},       {"rivals", order.rivals},
+               {"fresh", order.fresh}};
+  if (order.kind == store::RunKind::batch) return json;
+  Json& terms = order.kind == store::RunKind::search ? json["search"] : json["agents"];
+  terms = order.kind == store::RunKind::search ? json_of(order.search) : json_of(order.author);
+  if (order.kernel) terms["kernel"] = {{"file", as_utf8(order.kernel->name)}, {"source", order.kernel->text}};
+  if (!order.out.empty()) json["out"] = as_utf8(order.out);
+  Json tasks = Json::array();
+  for (const Task& task : order.tasks) {
+    const store::TaskSnapshot one = snapshot(task);
+    tasks.push_back({{"name", one.name}, {"category", one.category}, {"text", one.text}});
+  }
+  json["tasks"] = std::move(tasks);
+  return json;
+}
+
+Status read_judging(const Json& json, Order& order) {
+  order.rules.threads = json.at("threads");
+  order.rules.cold = json.at("cold");
+  order.rules.budget_s = json.at("budget_s");
+  if (!json.at("pairs").is_null()) order.rules.pairs = json.at("pairs").get<int>();
+  order.rules.timed = json.at("timed");
+  order.fresh = json.at("fresh");
+  order.rivals = json.value("rivals", "none");
+  return {};
+}
+
+Status read_tasks(const Json& json, Order& order) {
+  for (const Json& task : json.at("tasks")) {
+    KW_TRY(Task one, suites::task_of_snapshot(task.at("text")));
+    order.tasks.push_back(std::move(one));
+  }
+  order.out = json.value("out", "");
+  const Json& terms = json.at(order.kind == store::RunKind::search ? "search" : "agents");
+  if (terms.contains("kernel")) {
+    order.kernel = judge::Source{terms.at("kernel").at("file"), terms.at("kernel").at("source")};
+  }
+  if (order.kind == store::RunKind::rounds) {
+    order.author = author_terms(terms);
+  } else {
+    order.search.budget = terms.at("budget").text();
+    order.search.within_s = terms.value("within_s", 0.0);
+  }
+  return {};
+}
+
+}  // namespace
+
+store::NewRun run_of(const Order& order, const std::string& command) {
+  store::NewRun run{.command = command, .suite = as_utf8(order.suite), .rules = json_of(order).dump()};
+  switch (order.kind) {
+    case store::RunKind::batch:
+      break;
+    case store::RunKind::search:
+      run.author = order.search.author;
+      run.strategy = order.search.strategy;
+      run.seed = order.search.seed;
+      break;
+    case store::RunKind::rounds:
+      run.author = order.author.author + " with " + order.author.asked;
+      run.strategy = store::name_of(order.kind);
+      break;
+  }
+  for (const judge::Source& rival : order.rules.against) run.against.push_back({as_utf8(rival.name), rival.text});
+  return run;
+}
+
+Result<Order> order_of(const store::RunSummary& run) {
+  const Json json = Json::parse_quietly(run.about.rules);
+  try {
+    if (json.is_object() && json.value("version", 1) > kOrderVersion) {
+      return fail("{} was begun by a newer kw, and this one does not know all that it is to do", run.name());
+    }
+    Order order{.kind = run.kind(), .suite = run.about.suite};
+    KW_CHECK(read_judging(json, order));
+    if (order.kind == store::RunKind::batch) return order;
+    order.search.author = run.about.author;
+    order.search.strategy = run.about.strategy;
+    order.search.seed = run.about.seed.value_or(1);
+    KW_CHECK(read_tasks(json, order));
+    return order;
+  } catch (const JsonError& error) {
+    return fail("the record of the run's rules is damaged: {}", error.what());
+  }
+}
+
+}  // namespace kw::runs

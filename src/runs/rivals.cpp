@@ -1,0 +1,119 @@
+#include "runs/rivals.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "targets/instance.h"
+#include "rivals/absent.h"
+
+namespace kw::runs {
+namespace {
+
+using rivals::Framework;
+using rivals::RivalFile;
+
+// What nearly everyone wants to be compared with.
+constexpr const char* kUsual[] = {"mnn", "onnxruntime"};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Tells what it does, and where it cannot, why: in a line. With `again`, also what failed a short while ago.
+Status install_telling(const RivalFile& rival, const RivalSetup& setup, bool again) {
+  if (!setup.may_install) {
+    return fail("it is not installed, and the setting install forbids it: kw rivals install {}", rival.name);
+  }
+  if (!rival.only_asked.empty()) {
+    return fail("it is not installed, and takes {}: kw rivals install {}", rival.only_asked, rival.name);
+  }
+  if (const auto failed = rivals::failed_lately(rival); failed && !again) {
+    setup.tell(
+        fmt::format("without {}: {}, a while ago; kw rivals install {} tries again", rival.name, *failed, rival.name));
+    return fail("{}", *failed);
+  }
+  setup.tell(
+      fmt::format("installing {} {} to compare with, once; --rival none goes without", rival.name, rival.version()));
+  const Status installed = rivals::install(rival);
+  if (!installed.ok()) {
+    const std::string why = first_line(installed.error().message);
+    setup.tell(why + "; going on without it");
+    return fail("{}", why);
+  }
+  return {};
+}
+
+Status install_usual(const RivalSetup& setup) {
+  if (!setup.may_install) return {};
+  for (const char* name : kUsual) {
+    KW_TRY(const RivalFile rival, rivals::find_rival(name, setup.python));
+    if (rival.installed()) continue;
+    // What keeps one away keeps the other away too, and has been told.
+    if (!install_telling(rival, setup, false).ok()) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Rivals::names() const {
+  if (best_) return "best";
+  std::string names;
+  for (const auto& framework : frameworks_) names += (names.empty() ? "" : ",") + framework->name();
+  for (const auto& guest : absent_) names += (names.empty() ? "" : ",") + guest->name();
+  return names.empty() ? "none" : names;
+}
+
+Result<Rivals> Rivals::choose(const std::string& named, const RivalSetup& setup) {
+  Rivals chosen;
+  chosen.best_ = named == "best";
+  if (named == "none") return chosen;
+  std::vector<RivalFile> wanted;
+  if (named.empty() || named == "best" || named == "all") {
+    KW_CHECK(install_usual(setup));
+    KW_TRY(wanted, rivals::all_rivals(setup.python));
+    std::erase_if(wanted, [](const RivalFile& rival) { return !rival.installed(); });
+    if (chosen.best_ && wanted.empty()) {
+      return fail("no rival is installed to be the best: kw rivals install mnn, kw rivals install onnxruntime");
+    }
+  } else {
+    std::istringstream words(named);
+    for (std::string name; std::getline(words, name, ',');) {
+      KW_TRY(RivalFile rival, rivals::find_rival(name, setup.python));
+      if (std::ranges::find(wanted, name, &RivalFile::name) != wanted.end()) return fail("{} is named twice", name);
+      wanted.push_back(std::move(rival));
+    }
+  }
+  for (RivalFile& rival : wanted) {
+    const Status there = rival.installed() ? Status() : install_telling(rival, setup, true);
+    if (!there.ok()) {
+      chosen.absent_.push_back(std::make_unique<rivals::Absent>(rival.name, there.error().message));
+      continue;
+    }
+    KW_TRY(Framework framework, Framework::open(std::move(rival)));
+    chosen.frameworks_.push_back(std::make_unique<Framework>(std::move(framework)));
+  }
+  return chosen;
+}
+
+void Rivals::start() const {
+  for (const auto& framework : frameworks_) framework->start();
+}
+
+Result<std::vector<judge::Guest*>> Rivals::of(const Task& task, int threads) const {
+  std::vector<judge::Guest*> all;
+  for (const auto& framework : frameworks_) all.push_back(framework.get());
+  for (const auto& guest : absent_) all.push_back(guest.get());
+  if (!best_) return all;
+  KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, threads));
+  judge::Guest* best = nullptr;
+  double least_ns = 0;
+  for (const auto& framework : frameworks_) {
+    const rivals::Trial trial = framework->tried(instance, threads);
+    if (!trial.right()) continue;
+    if (best == nullptr || trial.net_ns() < least_ns) best = framework.get(), least_ns = trial.net_ns();
+  }
+  // Where nobody is right, the tables say of each why.
+  if (best == nullptr) return all;
+  return std::vector<judge::Guest*>{best};
+}
+
+}  // namespace kw::runs

@@ -1,0 +1,45 @@
+// Which frameworks a run compares kernels with: those that are named, else all that are installed.
+//
+// They are opened once for a run, and of(task) is handed to the judge. MNN and ONNX Runtime are installed on the way
+// where they are missing, unless that is forbidden; without a network the user is told so and the run goes on with what
+// there is. What was named and is not there is left out of every verdict, by name and with the reason.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "rivals/framework.h"
+
+namespace kw::runs {
+
+// What the user's settings allow.
+struct RivalSetup {
+  bool may_install = true;
+  std::string python = {};                                                        // the user's own; empty: python3
+  std::function<void(const std::string& line)> tell = [](const std::string&) {};  // what is done, and what fails
+};
+
+class Rivals {
+ public:
+  // By name with commas; "best", "none", or "": all that are installed.
+  static Result<Rivals> choose(const std::string& named, const RivalSetup& setup);
+
+  // What chooses the same again: "mnn,onnxruntime", "best" or "none".
+  std::string names() const;
+
+  // Those for a task: all, or with "best" the one that was the fastest of those that run it right, in a timing that is
+  // kept; whoever was not timed on this task yet is timed now. The judge measures it again, side by side.
+  Result<std::vector<judge::Guest*>> of(const Task& task, int threads) const;
+  // Starts their processes, for whoever will need them soon and has other things to do meanwhile.
+  void start() const;
+
+ private:
+  std::vector<std::unique_ptr<rivals::Framework>> frameworks_;
+  std::vector<std::unique_ptr<judge::Guest>> absent_;
+  bool best_ = false;
+};
+
+}  // namespace kw::runs

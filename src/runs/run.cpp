@@ -1,0 +1,156 @@
+#include "runs/run.h"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "judge/kept_verdicts.h"
+#include "judge/verdict_json.h"
+
+namespace kw::runs {
+namespace {
+
+constexpr char kStopped[] = "stopped";
+
+// One item, with a new judge where the old one is lost.
+Status do_surely(Run& run, Work& work, Observer& observer, std::size_t index) {
+  for (int lost = 0;;) {
+    KW_TRY(const std::shared_ptr<judge::Judge> judge, run.workplace().judges().get());
+    const std::int64_t before = run.recorded();
+    const Status status = work.do_item(run, observer, judge, index);
+    if (status.ok() || run.stop().asked() || !run.workplace().judges().lost(judge)) return status;
+    lost = run.recorded() > before ? 1 : lost + 1;
+    if (lost >= kMostLostJudges) return status;
+  }
+}
+
+Status do_all(Run& run, Work& work, Observer& observer) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::mutex lock;
+  Status status;  // the first that failed
+  const auto go_on = [&] {
+    for (std::size_t index; !failed && !run.stop().asked() && (index = next++) < work.items();) {
+      const Status one = do_surely(run, work, observer, index);
+      if (one.ok()) continue;
+      const std::lock_guard guard(lock);
+      if (status.ok()) status = one;
+      failed = true;
+    }
+  };
+  const int workers = std::min(work.workers(), static_cast<int>(work.items()));
+  if (workers <= 1) {
+    go_on();
+    return status;
+  }
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < workers; ++i) threads.emplace_back(go_on);
+  threads.clear();
+  return status;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Run>> Run::open(Workplace& workplace, std::int64_t id, Stop& stop) {
+  const auto held = workplace.hold();
+  KW_TRY(store::RunLock lock, store::RunLock::take(workplace.store().folder(), id));
+  std::unique_ptr<Run> run(new Run(workplace, std::move(lock), stop));
+  KW_TRY(run->summary_, workplace.store().run(id));
+  KW_TRY(run->last_position_, workplace.store().database().number(
+                                  fmt::format("SELECT coalesce(max(position), 0) FROM item WHERE run = {}", id)));
+  return run;
+}
+
+Result<std::unique_ptr<Run>> Run::begin(Workplace& workplace, const store::NewRun& run,
+                                        std::span<const store::NewItem> items, Stop& stop) {
+  std::int64_t id = 0;
+  {
+    const auto held = workplace.hold();
+    KW_TRY(id, workplace.store().begin_run(run, items));
+  }
+  return open(workplace, id, stop);
+}
+
+Result<std::unique_lock<std::mutex>> Run::hold() {
+  std::unique_lock held = workplace_.hold();
+  if (stop_.asked() || ended_) return fail(kStopped);
+  return held;
+}
+
+Result<std::int64_t> Run::add_item(store::NewItem& item) {
+  KW_TRY(const auto held, hold());
+  if (item.position == 0) item.position = last_position_ + 1;
+  KW_TRY(const std::int64_t id, workplace_.store().add_item(summary_.id, item));
+  last_position_ = std::max(last_position_, item.position);
+  return id;
+}
+
+Status Run::record(std::int64_t item, const judge::Case& one, const Verdict& verdict, double spent_s,
+                   const std::map<std::string, std::string>* known) {
+  KW_TRY(const auto held, hold());
+  KW_TRY(const store::Circumstances around, workplace_.circumstances(one, spent_s, judge::key_of(one), known));
+  KW_CHECK(workplace_.store().record(item, verdict, judge::verdict_as_json(verdict), around));
+  ++recorded_;
+  return {};
+}
+
+Status Run::add_judged(store::NewItem item, const judge::Case& one, const Verdict& verdict, double spent_s) {
+  KW_TRY(const auto held, hold());
+  item.position = last_position_ + 1;
+  // The same kernel may be judged more than once in a run, for one purpose after the other.
+  const std::string key = judge::key_of(one) + std::string(store::name_of(item.purpose));
+  KW_TRY(const store::Circumstances around, workplace_.circumstances(one, spent_s, key));
+  KW_CHECK(workplace_.store().add_judged(summary_.id, item, verdict, judge::verdict_as_json(verdict), around));
+  last_position_ = item.position;
+  ++recorded_;
+  return {};
+}
+
+Status Run::note(const std::string& kind, const std::string& text) {
+  KW_TRY(const auto held, hold());
+  return workplace_.store().note(summary_.id, kind, text);
+}
+
+Status Run::end(bool done, const std::string& why) {
+  const auto held = workplace_.hold();
+  if (ended_) return {};
+  ended_ = true;
+  KW_TRY(const store::RunSummary now, workplace_.store().run(summary_.id));
+  if (done && now.state == "done") return {};
+  const std::string state = done ? "done" : "stopped";
+  return workplace_.store().set_state(summary_.id, state, state, why);
+}
+
+Result<Ended> work_on(Run& run, Work& work, Observer& observer, bool is_resumed) {
+  KW_CHECK(work.prepare(run));
+  if (is_resumed && work.items() > 0) {
+    KW_CHECK(run.note("resumed", fmt::format("{} of {} left", work.items(), work.plan(run).total)));
+  }
+  if (work.items() > 0) observer.plan(work.plan(run));
+  // Where the state cannot be written, the run is open and nobody holds it: resumable all the same.
+  const auto stopped = [&](const std::string& why) {
+    [[maybe_unused]] const Status noted = run.end(false, why);
+    observer.end(kStopped);
+  };
+  const Stop::LastWords last_words(run.stop(), [&] { stopped("interrupted"); });
+  Status status = do_all(run, work, observer);
+  std::string left;
+  if (status.ok() && !run.stop().asked()) {
+    auto unfinished = work.unfinished(run);
+    if (unfinished.ok()) left = *std::move(unfinished);
+    if (!unfinished.ok()) status = unfinished.error();
+  }
+  if (run.stop().asked()) {
+    stopped("interrupted");
+    return Ended{.interrupted = true, .unfinished = "interrupted"};
+  }
+  if (!status.ok()) {
+    stopped(status.error().message);
+    return status.error();
+  }
+  KW_CHECK(run.end(left.empty(), left));
+  observer.end(left.empty() ? "done" : kStopped);
+  return Ended{.unfinished = left};
+}
+
+}  // namespace kw::runs

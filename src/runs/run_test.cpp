@@ -1,0 +1,191 @@
+// The loop, with made-up work in place of candidates.
+#include "runs/run.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/scratch.h"
+#include "runs/killed_run.h"
+
+namespace kw::runs {
+namespace {
+
+using WorkedOn = Run;  // a fixture has a Run of gtest's
+
+// Each item writes a note; what goes on around it is up to the test.
+class Notes : public Work {
+ public:
+  Notes(std::size_t count, int workers = 1) : count_(count), workers_(workers) {}
+
+  std::function<Status(Run& run, std::size_t index)> during = [](Run&, std::size_t) { return Status(); };
+  std::string left;
+  std::atomic<int> begun = 0;
+
+  Status prepare(Run&) override { return {}; }
+  report::Plan plan(const Run& run) const override {
+    return {.title = run.name(), .total = static_cast<std::int64_t>(count_)};
+  }
+  std::size_t items() const override { return count_; }
+  int workers() const override { return workers_; }
+  Status do_item(Run& run, Observer& observer, const std::shared_ptr<judge::Judge>&, std::size_t index) override {
+    ++begun;
+    KW_CHECK(during(run, index));
+    KW_CHECK(run.note("item", std::to_string(index)));
+    observer.advance(1);
+    return {};
+  }
+  Result<std::string> unfinished(Run&) override { return left; }
+
+ private:
+  const std::size_t count_;
+  const int workers_;
+};
+
+class Watching : public Observer {
+ public:
+  std::atomic<std::int64_t> planned = 0, advanced = 0;
+  std::string state;
+  int ends = 0;
+  void plan(const report::Plan& plan) override { planned = plan.total; }
+  void advance(std::int64_t count) override { advanced += count; }
+  void end(const std::string& how) override {
+    if (ends++ == 0) state = how;
+  }
+};
+
+// Returns when they are gone.
+void kill_wardens() {
+  for (const int pid : children_of(::getpid())) ::kill(pid, SIGKILL);
+  while (!children_of(::getpid()).empty()) ::usleep(1000);
+}
+
+class SlowRunLoop : public testing::Test {
+ protected:
+  SlowRunLoop() {
+    store_.emplace(*store::Store::open(folder_.path()));
+    workplace_.emplace(*store_);
+    run_ = *WorkedOn::begin(*workplace_, {.command = "by hand", .strategy = "made up"}, {}, stop_);
+  }
+  std::set<std::string> noted(const std::string& kind) const {
+    std::set<std::string> texts;
+    for (const store::Event& event : *store_->events(run_->id())) {
+      if (event.kind == kind) texts.insert(event.text);
+    }
+    return texts;
+  }
+  std::string state() const { return store_->run(run_->id())->state; }
+
+  const ScratchFolder folder_;
+  std::optional<store::Store> store_;
+  std::optional<Workplace> workplace_;
+  Stop stop_;
+  std::unique_ptr<WorkedOn> run_;
+  Watching watching_;
+};
+
+TEST_F(SlowRunLoop, DoesEveryItemOnceAndEndsDone) {
+  for (const int workers : {1, 4}) {
+    Notes work(20, workers);
+    auto run = *WorkedOn::begin(*workplace_, {.command = "by hand", .strategy = "made up"}, {}, stop_);
+    std::swap(run, run_);
+    Watching watching;
+    const auto ended = work_on(*run_, work, watching, false);
+    ASSERT_TRUE(ended.ok()) << ended.error().message;
+    EXPECT_EQ(noted("item").size(), 20u);
+    EXPECT_EQ(work.begun, 20);
+    EXPECT_EQ(watching.advanced, 20);
+    EXPECT_EQ(watching.state, "done");
+    EXPECT_EQ(state(), "done");
+  }
+}
+
+TEST_F(SlowRunLoop, RecordsNothingOnceStoppingWasAskedFor) {
+  Notes work(5);
+  work.during = [&](WorkedOn& run, std::size_t index) {
+    if (index == 2) run.stop().ask();
+    return Status();
+  };
+  const auto ended = work_on(*run_, work, watching_, false);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(ended->interrupted);
+  EXPECT_EQ(noted("item"), (std::set<std::string>{"0", "1"}));
+  EXPECT_EQ(work.begun, 3);
+  EXPECT_EQ(state(), "stopped");
+  EXPECT_EQ(watching_.state, "stopped");
+  EXPECT_FALSE(run_->note("later", "x").ok());
+}
+
+// Whoever ends the program does not wait for the work.
+TEST_F(SlowRunLoop, SaysItsLastWordsWhileItWorks) {
+  Notes work(1);
+  std::string state_meanwhile;
+  work.during = [&](WorkedOn& run, std::size_t) {
+    run.stop().ask();
+    run.stop().say_last_words();
+    state_meanwhile = state();
+    return Status();
+  };
+  ASSERT_TRUE(work_on(*run_, work, watching_, false).ok());
+  EXPECT_EQ(state_meanwhile, "stopped");
+}
+
+TEST_F(SlowRunLoop, AnItemThatFailsStopsTheRun) {
+  Notes work(5);
+  work.during = [](WorkedOn&, std::size_t index) { return index == 1 ? Status(fail("the disk is full")) : Status(); };
+  const auto ended = work_on(*run_, work, watching_, false);
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().message, "the disk is full");
+  EXPECT_EQ(work.begun, 2) << "it is not the judge that failed";
+  EXPECT_EQ(state(), "stopped");
+  EXPECT_EQ(watching_.state, "stopped");
+}
+
+TEST_F(SlowRunLoop, WhatIsLeftOverLeavesTheRunStopped) {
+  Notes work(1);
+  work.left = "1 of 2 is left";
+  const auto ended = work_on(*run_, work, watching_, true);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(ended->unfinished, "1 of 2 is left");
+  EXPECT_EQ(state(), "stopped");
+  EXPECT_EQ(noted("resumed"), (std::set<std::string>{"1 of 1 left"}));
+}
+
+// A warden that is gone takes its judge with it; the item goes on with the next one, a few times.
+TEST_F(SlowRunLoop, AnItemIsTriedAgainWithANewJudge) {
+  Notes work(1);
+  std::set<judge::Judge*> seen;
+  std::vector<std::shared_ptr<judge::Judge>> kept;  // so that no two have the same address
+  work.during = [&](WorkedOn& run, std::size_t) -> Status {
+    const auto judge = *run.workplace().judges().get();
+    seen.insert(judge.get());
+    kept.push_back(judge);
+    if (seen.size() > 1) return {};
+    kill_wardens();
+    return fail("its sandbox is gone");
+  };
+  const auto ended = work_on(*run_, work, watching_, false);
+  ASSERT_TRUE(ended.ok()) << ended.error().message;
+  EXPECT_EQ(seen.size(), 2u);
+  EXPECT_EQ(state(), "done");
+}
+
+TEST_F(SlowRunLoop, AJudgeThatIsLostAgainAndAgainEndsTheWork) {
+  Notes work(1);
+  work.during = [&](WorkedOn&, std::size_t) -> Status {
+    kill_wardens();
+    return fail("its sandbox is gone");
+  };
+  EXPECT_FALSE(work_on(*run_, work, watching_, false).ok());
+  EXPECT_EQ(work.begun, kMostLostJudges);
+}
+
+TEST_F(SlowRunLoop, OneProgramWorksOnARun) {
+  EXPECT_FALSE(WorkedOn::open(*workplace_, run_->id(), stop_).ok());
+  const std::int64_t id = run_->id();
+  run_.reset();
+  EXPECT_TRUE(WorkedOn::open(*workplace_, id, stop_).ok());
+}
+
+}  // namespace
+}  // namespace kw::runs

@@ -1,0 +1,24 @@
+// A kernel to take away: one readable source with its tunables fixed, that any C++20 compiler builds with the one
+// header; in its opening comment what was proven of it; and beside it a program that checks it against the plain kernel
+// and times it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/task.h"
+#include "core/tunables.h"
+#include "core/verdict.h"
+#include "judge/judge.h"
+
+namespace kw::runs {
+
+// Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is
+// written over. The files that were written.
+Result<std::vector<std::filesystem::path>> take_away(const std::filesystem::path& folder, const Task& task,
+                                                     const judge::Source& kernel, const Settings& settings,
+                                                     const Verdict& verdict, const std::string& machine);
+
+}  // namespace kw::runs

@@ -1,0 +1,49 @@
+#include "store/records.h"
+
+#include <array>
+#include <utility>
+
+namespace kw::store {
+namespace {
+
+constexpr std::array kPurposes = {
+    std::pair{Purpose::judge, std::string_view("judge")}, std::pair{Purpose::compare, std::string_view("compare")},
+    std::pair{Purpose::start, std::string_view("start")}, std::pair{Purpose::search, std::string_view("search")},
+    std::pair{Purpose::confirm, std::string_view("confirm")}};
+
+constexpr char kRounds[] = "rounds";  // the strategy of a run of an author
+
+}  // namespace
+
+std::string_view name_of(Purpose purpose) {
+  for (const auto& [one, name] : kPurposes) {
+    if (one == purpose) return name;
+  }
+  return "";
+}
+
+std::optional<Purpose> purpose_named(std::string_view name) {
+  for (const auto& [purpose, known] : kPurposes) {
+    if (known == name) return purpose;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(RunKind kind) {
+  switch (kind) {
+    case RunKind::batch:
+      return "batch";
+    case RunKind::search:
+      return "search";
+    case RunKind::rounds:
+      return kRounds;
+  }
+  return "";
+}
+
+RunKind RunSummary::kind() const {
+  if (about.strategy.empty()) return RunKind::batch;
+  return about.strategy == kRounds ? RunKind::rounds : RunKind::search;
+}
+
+}  // namespace kw::store
