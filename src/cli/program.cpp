@@ -139,9 +139,13 @@ std::string help_text(const Command& command) {
 
 namespace {
 
-Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out) {
+Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out,
+                        std::ostream& err) {
   KW_TRY(const Arguments arguments, parse_arguments(command, words));
   KW_CHECK(check_config());
+  if (command.name != "trust") {
+    for (const std::string& warning : config_warnings()) err << "kw: " << warning << "\n";
+  }
   return command.run(arguments, out);
 }
 
@@ -172,7 +176,7 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     out << help_text(*command);
     return kYes;
   }
-  const Result<int> code = run_command(*command, rest, out);
+  const Result<int> code = run_command(*command, rest, out, err);
   if (code.ok()) return *code;
   out.flush();
   err << "kw: " << code.error().message << "\n";

@@ -1,6 +1,5 @@
 #include "rivals/catalog.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include "base/nearest.h"
 #include "base/process.h"
 #include "rivals/own_python.h"
-#include "sandbox/protocol.h"
 
 namespace kw::rivals {
 namespace {
@@ -84,11 +82,11 @@ Status run_logged(const std::vector<std::string>& words, const fs::path& log, co
 
 Status make_environment(const RivalFile& rival, const fs::path& log) {
   const fs::path folder = rival.environment();
-  KW_CHECK(run_logged({"python3", "-m", "venv", folder.string()}, log,
+  KW_CHECK(run_logged({"python3", "-I", "-m", "venv", folder.string()}, log,
                       "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
   std::vector<std::string> words = {
-      rival.python().string(), "-m",  "pip",       "install", "--disable-pip-version-check", "--no-input",
-      "--progress-bar",        "off", "--retries", "2"};
+      rival.python().string(), "-I",           "-m",  "pip",       "install", "--disable-pip-version-check",
+      "--no-input",            "--progress-bar", "off", "--retries", "2"};
   words.insert(words.end(), rival.packages.begin(), rival.packages.end());
   KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
   return write_file(folder / kStamp, joined(rival.packages));
@@ -151,8 +149,7 @@ Status install(const RivalFile& rival) {
   fs::create_directories(folder.parent_path(), error);
   if (error) return fail("{}: {}", folder.parent_path().string(), error.message());
   // Two at once: the second waits, and finds it done.
-  const sandbox::Descriptor lock(::open((folder.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock) return fail("{}: cannot be written", folder.parent_path().string());
+  KW_TRY(const Descriptor lock, open_lock_file(folder.string() + ".lock"));
   ::flock(lock.get(), LOCK_EX);
   if (rival.installed()) return {};
   KW_CHECK(remove(rival));

@@ -1,6 +1,7 @@
 // kw eval: judges a kernel.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -27,6 +28,8 @@
 
 namespace kw::cli::commands {
 namespace {
+
+namespace fs = std::filesystem;
 
 // What the flag says, or the setting of its name.
 Result<double> number_of(const Arguments& arguments, const std::string& name, double otherwise, double least,
@@ -120,20 +123,50 @@ struct Line {
   std::optional<judge::Case> wanted;
 };
 
-Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks) {
+// Where a batch may read: a batch may come from anybody, and what it reads lands in the record.
+struct BatchFolders {
+  std::vector<fs::path> allowed;
+
+  // The path without links and dots.
+  Result<std::string> checked(const std::string& file) const {
+    std::error_code error;
+    const fs::path path = fs::canonical(file, error);
+    if (error) return fail("{}: no such file", file);
+    for (const fs::path& folder : allowed) {
+      const fs::path root = fs::canonical(folder, error);
+      if (!error && std::ranges::mismatch(root, path).in1 == root.end()) return path.string();
+    }
+    return fail("{}: lies outside of the batch's folder; where that is meant: --files DIR", file);
+  }
+
+  // "model.onnx:NODE" and "suite.toml:NAME" name files too.
+  Status check_task(const std::string& name) const {
+    for (const char* ending : {".onnx", ".toml"}) {
+      const std::size_t end = name.find(ending);
+      if (end == std::string::npos) continue;
+      if (const auto path = checked(name.substr(0, end + 5)); !path.ok()) return path.error();
+    }
+    return {};
+  }
+};
+
+Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks,
+                            const BatchFolders& folders) {
   const auto text_at = [&](const char* key) -> std::string {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
   };
   const std::string name = text_at("task");
   if (name.empty()) return fail("\"task\" is missing");
   if (!tasks.contains(name)) {
+    KW_CHECK(folders.check_task(name));
     KW_TRY(Task task, suites::find_task(name));
     tasks.emplace(name, std::move(task));
   }
   rules.task = &tasks.at(name);
   if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
   if (json.contains("file")) {
-    KW_TRY(rules.source, read_kernel(text_at("file")));
+    KW_TRY(const std::string file, folders.checked(text_at("file")));
+    KW_TRY(rules.source, read_kernel(file));
   } else {
     rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
   }
@@ -150,7 +183,8 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
   return rules;
 }
 
-Line parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks) {
+Line parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks,
+                const BatchFolders& folders) {
   Line line;
   const Json json = Json::parse_quietly(text);
   if (!json.is_object()) {
@@ -167,7 +201,7 @@ Line parse_line(const std::string& text, const judge::Case& rules, std::map<std:
     }
     for (const Json& parent : json["parents"]) line.parents.push_back(parent.dump());
   }
-  auto wanted = case_of(json, rules, tasks);
+  auto wanted = case_of(json, rules, tasks, folders);
   if (wanted.ok()) {
     line.wanted = *std::move(wanted);
   } else {
@@ -176,8 +210,11 @@ Line parse_line(const std::string& text, const judge::Case& rules, std::map<std:
   return line;
 }
 
-Result<std::vector<Line>> parse_batch(const std::string& file, const judge::Case& rules,
+Result<std::vector<Line>> parse_batch(const Arguments& arguments, const judge::Case& rules,
                                       std::map<std::string, Task>& tasks) {
+  const std::string file = arguments.text("--batch");
+  BatchFolders folders{.allowed = {fs::absolute(file).parent_path()}};
+  for (const std::string& more : arguments.texts("--files")) folders.allowed.emplace_back(more);
   KW_TRY(const std::string text, read_file(file));
   std::vector<Line> lines;
   std::istringstream stream(text);
@@ -185,7 +222,7 @@ Result<std::vector<Line>> parse_batch(const std::string& file, const judge::Case
   for (std::string one; std::getline(stream, one);) {
     ++number;
     if (one.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(parse_line(one, rules, tasks));
+    lines.push_back(parse_line(one, rules, tasks, folders));
     lines.back().number = number;
   }
   if (lines.empty()) return fail("{}: there is nothing to judge in it", file);
@@ -234,7 +271,7 @@ std::vector<store::NewItem> items_of(std::vector<Line>& lines, const std::string
 
 Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(std::vector<Line> lines, parse_batch(arguments, rules, tasks));
   auto store = store::Store::open(store_folder(arguments));
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
   const std::vector<store::NewItem> items = items_of(lines, setting(arguments, "author"));
@@ -257,7 +294,7 @@ Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rul
 
 Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(const std::vector<Line> lines, parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(const std::vector<Line> lines, parse_batch(arguments, rules, tasks));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   KW_TRY(const auto progress, Progress::open(arguments));
   progress->plan({.total = std::ssize(lines)});
@@ -365,6 +402,11 @@ Command eval() {
            {.name = "--batch",
             .value = "FILE",
             .help = "judges many: a JSON object a line, see above",
+            .completes = Completes::file},
+           {.name = "--files",
+            .value = "DIR",
+            .help = "with --batch: its lines may name files of this folder too, and not only of the batch's own",
+            .repeated = true,
             .completes = Completes::file},
            {.name = "--author", .value = "NAME", .help = "who wrote the batch's kernels, for the record"},
            store_option(),
