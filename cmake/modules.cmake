@@ -23,7 +23,8 @@ set(KW_COMMON_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <concepts>
                       <map> <memory> <mutex> <optional> <ostream> <random> <set> <span> <string> <string_view> <thread>
                       <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
                       # of ours, what nearly everything includes
-                      base/files.h base/json.h base/result.h core/task.h core/verdict.h)
+                      ${CMAKE_SOURCE_DIR}/src/base/files.h ${CMAKE_SOURCE_DIR}/src/base/json.h
+                      ${CMAKE_SOURCE_DIR}/src/base/result.h ${CMAKE_SOURCE_DIR}/src/core/task.h ${CMAKE_SOURCE_DIR}/src/core/verdict.h)
 
 function(kw_module name)
   cmake_parse_arguments(ARG "QUICK" "" "DEPENDS;LIBRARIES" ${ARGN})

@@ -27,6 +27,7 @@
 #include "base/json.h"
 
 namespace {
+using kw::Json;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 

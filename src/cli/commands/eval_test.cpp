@@ -83,9 +83,9 @@ TEST_F(SlowEval, AcceptsARightKernelAndTimesIt) {
   ASSERT_EQ(answer.code, kYes) << answer.out << answer.err;
   const Json json = answer.json();
   EXPECT_EQ(json["stage"], "accepted");
-  EXPECT_GT(json["time_ns"], 0);
-  EXPECT_GT(json["speedup"]["plain"]["median"], 0);
-  EXPECT_LE(json["speedup"]["plain"]["low"], json["speedup"]["plain"]["high"]);
+  EXPECT_GT(json["time_ns"].get<double>(), 0);
+  EXPECT_GT(json["speedup"]["plain"]["median"].get<double>(), 0);
+  EXPECT_LE(json["speedup"]["plain"]["low"].get<double>(), json["speedup"]["plain"]["high"].get<double>());
   EXPECT_FALSE(json["kept"]);
   const Answer again = eval({"Relu", file("relu.cpp", kRight), "--budget", "0.2", "--json"});
   EXPECT_TRUE(again.json()["kept"]);
@@ -253,7 +253,7 @@ TEST_F(SlowEval, WorksOnOneCore) {
   const Answer answer = eval({"Relu", file("relu.cpp", kRight), "--budget", "0.2", "--json"});
   ::sched_setaffinity(0, sizeof before, &before);
   ASSERT_EQ(answer.code, kYes) << answer.out << answer.err;
-  EXPECT_GT(answer.json()["time_ns"], 0);
+  EXPECT_GT(answer.json()["time_ns"].get<double>(), 0);
 }
 
 TEST_F(SlowEval, WorksWhereNothingCanBeKept) {
