@@ -152,6 +152,10 @@ Result<Descriptor> open_to_read(const fs::path& path, Links links) {
   return open_regular(path, O_RDONLY | (links == Links::refuse ? O_NOFOLLOW : 0), "opened");
 }
 
+Result<std::string> read_file(const fs::path& path, std::uint64_t most_bytes) {
+  return read_file(path, most_bytes, Links::follow);
+}
+
 Result<std::string> read_file(const fs::path& path, std::uint64_t most_bytes, Links links) {
   KW_TRY(const Descriptor file, open_to_read(path, links));
   const auto too_large = [&] {
@@ -187,6 +191,16 @@ Status write_file(const fs::path& path, std::string_view content) {
     return fail("{}: cannot be written: {}", path.string(), std::strerror(error));
   }
   return put_in_place(draft.path, path);
+}
+
+Status make_private_file(const fs::path& path, std::string_view content) {
+  KW_TRY(NewFile draft, draft_beside(path));
+  const bool written = ::fchmod(draft.file.get(), 0600) == 0 && write_all(draft.file.get(), content) &&
+                       ::link(draft.path.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  ::unlink(draft.path.c_str());
+  if (!written) return fail("{}: cannot be made: {}", path.string(), std::strerror(error));
+  return {};
 }
 
 struct Draft::Inside {

@@ -21,8 +21,8 @@ namespace kw {
 enum class Links { follow, refuse };  // of the path's last part
 
 // A regular file of at most `most_bytes`; anything else is refused by name.
-Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most_bytes = std::uint64_t{1} << 31,
-                              Links links = Links::follow);
+Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most_bytes = std::uint64_t{1} << 31);
+Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most_bytes, Links links);
 // `count` bytes of a regular file from `offset`; fails where it is shorter.
 Result<std::string> read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t count);
 // A regular file, to be read by the caller.
@@ -31,6 +31,8 @@ Result<Descriptor> open_to_read(const std::filesystem::path& path, Links links =
 // Writes beside the target and renames, so that a reader never sees half a file and a failure leaves the old one. A
 // target that is a link is replaced; one that is a folder or a device is refused.
 Status write_file(const std::filesystem::path& path, std::string_view content);
+// A file that only this user may read; fails where there is one already, so that of two programs one makes it.
+Status make_private_file(const std::filesystem::path& path, std::string_view content);
 
 // The same for what is too long for a string: write to stream(), then finish(). Without finish() nothing happened.
 class Draft {

@@ -56,7 +56,7 @@ TEST_F(FilesTest, FollowsLinksOnlyWhereAsked) {
 
 TEST_F(FilesTest, ReplacesAPlantedLinkInsteadOfFollowingIt) {
   ASSERT_TRUE(write_file(at("victim"), "precious").ok());
-  for (const std::string name : {"out", "out.new", "out.new" + std::to_string(::getpid())}) {
+  for (const std::string& name : std::vector<std::string>{"out", "out.new", fmt::format("out.new{}", ::getpid())}) {
     fs::create_symlink("victim", at(name));
   }
   ASSERT_TRUE(write_file(at("out"), "ours").ok());

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/scratch.h"
+#include "base/terminal.h"
 #include "cli/complete.h"
 
 namespace kw::cli {
@@ -150,6 +151,19 @@ TEST(Completion, OffersCommandsOptionsAndTasks) {
   EXPECT_EQ(completions({"show", "Relu", "--onnx", ""}), std::vector<std::string>{":files"});
   const std::vector<std::string> categories = completions({"tasks", "--category", "M"});
   EXPECT_EQ(categories.at(0), "Matrix");
+}
+
+TEST(Program, PrintsNothingThatATerminalObeys) {
+  for (const std::string hostile : {"\x1b]0;owned\x07", "\xc2\x9b" "2J", "\xe2\x80\xae" "txt.exe", "a\rb"}) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{hostile}, {"show", hostile}, {"tasks", "--" + hostile}, {"eval", hostile, hostile},
+          {"best", hostile}, {"ask", "x", "--model", hostile}, {"runs", "--store", hostile}}) {
+      std::ostringstream out, err;
+      run_program(words, out, err);
+      const std::string printed = out.str() + err.str();
+      EXPECT_EQ(printed, fit_for_terminal(printed)) << words[0];
+    }
+  }
 }
 
 }  // namespace

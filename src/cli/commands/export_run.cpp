@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "store/exchange.h"
@@ -44,7 +45,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   const fs::path file = arguments.text("--out");
   if (!arguments.has("--out")) {
     if (format == "kernels") return fail("a folder of kernels needs a name: --out DIR");
-    KW_CHECK(write_to(store, run.id, format, out));
+    std::ostream exact(exact_buffer(out));
+    KW_CHECK(write_to(store, run.id, format, exact));
     return kYes;
   }
   if (format == "kernels") {
