@@ -38,8 +38,8 @@ void make_stderr_fit() {
 
 int main(int argc, char** argv) {
   keep_memory();
-  make_stderr_fit();
   std::ios::sync_with_stdio(false);
+  make_stderr_fit();  // after the line above, which looks at stderr
   const int code = kw::cli::run_program({argv + 1, argv + argc}, std::cout, std::cerr);
   std::cout.flush();
   return std::cout.good() ? code : kw::cli::kBroken;

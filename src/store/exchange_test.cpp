@@ -143,5 +143,28 @@ TEST_F(Exchange, WritesAFolderOfKernels) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "kernels/index.csv"));
 }
 
+TEST_F(Exchange, WhatIsImportedCountsForNothing) {
+  std::string forged = lines_of(here_);
+  for (std::size_t at; (at = forged.find("\"time_ns\":100")) != std::string::npos;) forged.replace(at, 13, "\"time_ns\":1.0");
+  ASSERT_TRUE(import_json_lines(there_, forged, "forged.jsonl").ok());
+  EXPECT_FALSE(there_.run(1)->is_own);
+  const std::string relu = hash_of(task_by_hand());
+  EXPECT_TRUE(there_.contenders(relu, "this")->empty());
+  EXPECT_EQ(there_.elsewhere("Relu", relu, "this")->foreign, 2);
+  EXPECT_EQ(here_.contenders(relu, "this")->size(), 2u) << "where they were judged they count";
+}
+
+TEST_F(Exchange, RefusesDeepAndMistypedLines) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& line :
+       {deep, "{\"kind\":" + deep + "}", "{\"kind\":\"run\",\"rules\":" + deep + "}", std::string("{\"kind\":7}"),
+        std::string("{\"kind\":\"run\",\"format\":\"x\"}"), std::string("{\"kind\":\"run\",\"format\":1,\"origin\":[]}"),
+        std::string("{}"), std::string("null"), std::string("\"\"")}) {
+    const auto imported = import_json_lines(there_, line, "x");
+    ASSERT_FALSE(imported.ok());
+    EXPECT_TRUE(imported.error().message.starts_with("x:1: ")) << imported.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace kw::store
