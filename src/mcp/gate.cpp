@@ -399,19 +399,19 @@ struct Gate::Inside {
     connections.erase(one);
   }
 
-  // Room for another: of those that have not been admitted, the one that has kept us waiting longest goes.
+  // Room for another: one that was refused goes, else of those that have not been admitted the one that has kept us
+  // waiting longest, else of those whose body does not come.
   bool make_room() {
-    auto oldest = connections.end();
-    for (auto one = connections.begin(); one != connections.end(); ++one) {
-      if (one->state == Connection::State::draining) {
-        oldest = one;
-        break;
+    for (const auto state : {Connection::State::draining, Connection::State::head, Connection::State::body}) {
+      auto oldest = connections.end();
+      for (auto one = connections.begin(); one != connections.end(); ++one) {
+        if (one->state == state && (oldest == connections.end() || one->since < oldest->since)) oldest = one;
       }
-      if (one->state == Connection::State::head && (oldest == connections.end() || one->since < oldest->since)) oldest = one;
+      if (oldest == connections.end()) continue;
+      close(oldest);
+      return true;
     }
-    if (oldest == connections.end()) return false;
-    close(oldest);
-    return true;
+    return false;
   }
 
   void accept_all() {

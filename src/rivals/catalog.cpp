@@ -50,9 +50,15 @@ Result<RivalFile> read_rival(const fs::path& file) {
   std::istringstream words(said(text, "packages"));
   for (std::string word; words >> word;) rival.packages.push_back(word);
   if (rival.packages.empty()) return fail("{}: has no line `# packages:`", file.string());
+  if (const auto lock = read_file(fs::path(file).replace_extension(".lock"), 1 << 20); lock.ok()) rival.lock = *lock;
   rival.only_asked = said(text, "only when asked");
   rival.module = said(text, "module");
   return rival;
+}
+
+// Another list of hashes is another installation.
+std::string stamp_of(const RivalFile& rival) {
+  return fmt::format("{}{:016x}", joined(rival.packages), hash_of(rival.lock));
 }
 
 // The last lines of what a program printed.
@@ -84,12 +90,15 @@ Status make_environment(const RivalFile& rival, const fs::path& log) {
   const fs::path folder = rival.environment();
   KW_CHECK(run_logged({"python3", "-I", "-m", "venv", folder.string()}, log,
                       "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
-  std::vector<std::string> words = {
-      rival.python().string(), "-I",           "-m",  "pip",       "install", "--disable-pip-version-check",
-      "--no-input",            "--progress-bar", "off", "--retries", "2"};
-  words.insert(words.end(), rival.packages.begin(), rival.packages.end());
+  if (rival.lock.empty()) return fail("{} has no list of hashes beside it", rival.file.string());
+  const fs::path lock = folder / "packages.lock";
+  KW_CHECK(write_file(lock, rival.lock));
+  const std::vector<std::string> words = {
+      rival.python().string(), "-I",      "-m",  "pip", "install", "--disable-pip-version-check", "--no-input",
+      "--progress-bar", "off", "--retries", "2", "--require-hashes", "--only-binary", ":all:", "--no-deps", "-r",
+      lock.string()};
   KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
-  return write_file(folder / kStamp, joined(rival.packages));
+  return write_file(folder / kStamp, stamp_of(rival));
 }
 
 fs::path failure_file(const RivalFile& rival) { return rival.environment().string() + ".failed"; }
@@ -105,7 +114,7 @@ std::string RivalFile::version() const {
 }
 
 fs::path RivalFile::environment() const {
-  const std::string what = own ? own->program.string() + " " + own->version : joined(packages);
+  const std::string what = own ? own->program.string() + " " + own->version : stamp_of(*this);
   return cache_folder() / "rivals" / fmt::format("{}-{:08x}", name, hash_of(what) & 0xffffffff);
 }
 
@@ -115,7 +124,7 @@ bool RivalFile::installed() const {
   if (own) return true;
   const auto stamp = read_file(environment() / kStamp);
   std::error_code error;
-  return stamp.ok() && *stamp == joined(packages) && fs::exists(python(), error);
+  return stamp.ok() && *stamp == stamp_of(*this) && fs::exists(python(), error);
 }
 
 Result<std::vector<RivalFile>> all_rivals(const std::string& own_python) {

@@ -159,6 +159,21 @@ TEST_F(SealTest, CountsNothingOfAnotherUserUntilItIsAdopted) {
   EXPECT_TRUE(store_.run(1)->is_own);
 }
 
+// What a forger would have us seal: the row is changed between our writing and our reading it back.
+TEST_F(SealTest, RunsNoTriggerOfTheFile) {
+  ASSERT_TRUE(store_.database()
+                  .execute("CREATE TRIGGER forger AFTER INSERT ON verdict BEGIN "
+                           "UPDATE verdict SET accepted = 1, time_ns = 1 WHERE item = NEW.item; END")
+                  .ok());
+  const auto run = store_.begin_run({.command = "x"}, std::vector{item_by_hand(1, "// slow and wrong\n")});
+  ASSERT_TRUE(run.ok());
+  const Verdict verdict{.task = "Relu", .target = "cpu", .stage = VerdictStage::verify};
+  const auto around = around_by_hand(*store_.add_machine(machine_by_hand()));
+  ASSERT_TRUE(store_.record(store_.open_items(*run)->at(0).id, verdict, json_by_hand(verdict), around).ok());
+  EXPECT_EQ(store_.run(*run)->accepted, 0);
+  EXPECT_EQ(contenders(), 1u);
+}
+
 TEST_F(SealTest, GivesOutNoSourceThatWasExchanged) {
   const std::string hash = sha256("// one\n");
   ASSERT_TRUE(store_.source(hash).ok());
