@@ -260,8 +260,8 @@ Status check_owner(const fs::path& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return cannot(path, "opened", errno);
   if (about.st_uid != ::geteuid() && about.st_uid != 0) {
-    return fail("{}: belongs to another user (number {}), and is not obeyed; remove it or make it yours",
-                path.string(), about.st_uid);
+    return fail("{}: belongs to another user (number {}), and is not obeyed; remove it or make it yours", path.string(),
+                about.st_uid);
   }
   if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail("{}: others may write to it, and so it is not obeyed; chmod go-w makes it yours alone", path.string());

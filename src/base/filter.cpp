@@ -63,11 +63,10 @@ Result<Filtered> run_filter(const std::vector<std::string>& words, std::string_v
                             const std::stop_token& stop, Surroundings surroundings) {
   Pipe in, out, err;
   if (!in.open() || !out.open() || !err.open()) return fail("{}: no more files can be opened", words[0]);
-  KW_TRY(const pid_t pid, start_program({.words = words,
-                                         .surroundings = surroundings,
-                                         .in = in.theirs(),
-                                         .out = out.theirs(),
-                                         .err = err.theirs()}));
+  KW_TRY(
+      const pid_t pid,
+      start_program(
+          {.words = words, .surroundings = surroundings, .in = in.theirs(), .out = out.theirs(), .err = err.theirs()}));
   in.close_theirs();
   out.close_theirs();
   err.close_theirs();

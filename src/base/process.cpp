@@ -28,11 +28,28 @@ constexpr int kFirstUnmeant = 4;
 
 // What a program needs to find its files, speak the user's language and reach the network. Nothing that loads code
 // (LD_PRELOAD, PYTHONSTARTUP), and no secrets.
-constexpr std::string_view kPassed[] = {
-    "HOME",        "USER",          "LOGNAME",       "LANG",           "LC_ALL",       "LC_CTYPE",
-    "TZ",          "TMPDIR",        "http_proxy",    "https_proxy",    "no_proxy",     "all_proxy",
-    "HTTP_PROXY",  "HTTPS_PROXY",   "NO_PROXY",      "ALL_PROXY",      "SSL_CERT_DIR", "SSL_CERT_FILE",
-    "PIP_CERT",    "PIP_INDEX_URL", "XDG_CACHE_HOME", "REQUESTS_CA_BUNDLE"};
+constexpr std::string_view kPassed[] = {"HOME",
+                                        "USER",
+                                        "LOGNAME",
+                                        "LANG",
+                                        "LC_ALL",
+                                        "LC_CTYPE",
+                                        "TZ",
+                                        "TMPDIR",
+                                        "http_proxy",
+                                        "https_proxy",
+                                        "no_proxy",
+                                        "all_proxy",
+                                        "HTTP_PROXY",
+                                        "HTTPS_PROXY",
+                                        "NO_PROXY",
+                                        "ALL_PROXY",
+                                        "SSL_CERT_DIR",
+                                        "SSL_CERT_FILE",
+                                        "PIP_CERT",
+                                        "PIP_INDEX_URL",
+                                        "XDG_CACHE_HOME",
+                                        "REQUESTS_CA_BUNDLE"};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -89,7 +106,8 @@ void set_limit(int which, const std::optional<std::uint64_t>& most) {
   }
   const int first = meant[3] >= 0 ? kFirstUnmeant : kFirstUnmeant - 1;
   ::close_range(static_cast<unsigned>(first), ~0u, CLOSE_RANGE_CLOEXEC);
-  if (program.surroundings == Surroundings::neutral) [[maybe_unused]] const int there = ::chdir(kNeutralFolder);
+  if (program.surroundings == Surroundings::neutral) [[maybe_unused]]
+    const int there = ::chdir(kNeutralFolder);
   if (program.off_network && ::unshare(CLONE_NEWNET) != 0) {
     // Without the right to do so, as the only user of a world of its own.
     [[maybe_unused]] const int off = ::unshare(CLONE_NEWUSER | CLONE_NEWNET);

@@ -25,16 +25,16 @@ enum class Surroundings {
 };
 
 struct Program {
-  std::vector<std::string> words;             // the first is a path from / or a name to be found; never "./x"
+  std::vector<std::string> words;  // the first is a path from / or a name to be found; never "./x"
   Surroundings surroundings = Surroundings::neutral;
-  std::vector<std::string> variables = {};    // "NAME=value", beside or instead of what is clean
-  bool only_these_variables = false;          // nothing but `variables`
-  int in = -1;                                // -1: /dev/null
+  std::vector<std::string> variables = {};  // "NAME=value", beside or instead of what is clean
+  bool only_these_variables = false;        // nothing but `variables`
+  int in = -1;                              // -1: /dev/null
   int out = -1;
   int err = -1;
-  int third = -1;                             // what it finds as descriptor 3; -1: nothing
-  bool off_network = false;                   // where the system allows it
-  bool ends_with_us = false;                  // killed when the thread that started it ends
+  int third = -1;             // what it finds as descriptor 3; -1: nothing
+  bool off_network = false;   // where the system allows it
+  bool ends_with_us = false;  // killed when the thread that started it ends
   std::optional<std::uint64_t> memory_bytes = {};
   std::optional<std::uint64_t> file_bytes = {};  // of each file that it writes
 };

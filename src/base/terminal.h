@@ -2,8 +2,9 @@
 //
 // Names of nodes and files, authors, answers of models and reasons may hold what a terminal obeys: escape sequences
 // that rewrite the screen or the clipboard, control characters, and Unicode's controls of direction, which show a text
-// in another order than it has. Such characters are shown as escapes: \u001b, \u202e. Everything that the program prints
-// passes through here (cli/program.cpp), except texts that other programs read, where they do not go to a terminal.
+// in another order than it has. Such characters are shown as escapes: \u001b, \u202e. Everything that the program
+// prints passes through here (cli/program.cpp), except texts that other programs read, where they do not go to a
+// terminal.
 #pragma once
 
 #include <ostream>
@@ -39,8 +40,8 @@ class TerminalBuffer : public std::streambuf {
   std::string part_;  // of a character
 };
 
-// For a text that a program or a file wants byte for byte, such as a kernel's source: where `out` writes to, unless that
-// is a terminal. `std::ostream(exact_buffer(out)) << source`.
+// For a text that a program or a file wants byte for byte, such as a kernel's source: where `out` writes to, unless
+// that is a terminal. `std::ostream(exact_buffer(out)) << source`.
 std::streambuf* exact_buffer(std::ostream& out);
 
 }  // namespace kw

@@ -13,8 +13,13 @@ TEST(Terminal, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(fit_for_terminal("plain µs ×2 名\tx\n"), "plain µs ×2 名\tx\n");
   EXPECT_EQ(fit_for_terminal("\x1b]0;title\x07"), "\\u001b]0;title\\u0007");
   EXPECT_EQ(fit_for_terminal("a\rb\x7f\b"), "a\\u000db\\u007f\\u0008");
-  EXPECT_EQ(fit_for_terminal("\xc2\x9b" "31m"), "\\u009b31m") << "C1: a sequence of one character";
-  EXPECT_EQ(fit_for_terminal("\xe2\x80\xae" "exe.txt\xe2\x81\xa6"), "\\u202eexe.txt\\u2066");
+  EXPECT_EQ(fit_for_terminal("\xc2\x9b"
+                             "31m"),
+            "\\u009b31m")
+      << "C1: a sequence of one character";
+  EXPECT_EQ(fit_for_terminal("\xe2\x80\xae"
+                             "exe.txt\xe2\x81\xa6"),
+            "\\u202eexe.txt\\u2066");
   EXPECT_EQ(fit_for_terminal("\xff\x9b\xc3"), "\\xff\\x9b\\xc3") << "no UTF-8, and cut off";
   EXPECT_EQ(fit_for_terminal("\xc0\x9b\xed\xa0\x80"), "\\xc0\\x9b\\xed\\xa0\\x80") << "overlong, half a pair";
   EXPECT_EQ(fit_for_a_line("two\nlines\t"), "two\\nlines\\t");

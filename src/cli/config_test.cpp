@@ -91,7 +91,7 @@ TEST_F(Config, OfAFolderReachesNowhereUntilItIsTrusted) {
   EXPECT_EQ(setting("store"), "");
   EXPECT_EQ(config_with("model", "openai:gpt-5"), "");
   ASSERT_EQ(config_warnings().size(), 3u);
-  for (const char* part : {"model is ignored", "kw trust " , "kw.toml"}) {
+  for (const char* part : {"model is ignored", "kw trust ", "kw.toml"}) {
     EXPECT_NE(config_warnings()[0].find(part), std::string::npos) << config_warnings()[0];
   }
   ASSERT_TRUE(trust(file).ok());

@@ -158,10 +158,19 @@ TEST(Completion, OffersCommandsOptionsAndTasks) {
 }
 
 TEST(Program, PrintsNothingThatATerminalObeys) {
-  for (const std::string hostile : {"\x1b]0;owned\x07", "\xc2\x9b" "2J", "\xe2\x80\xae" "txt.exe", "a\rb"}) {
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{hostile}, {"show", hostile}, {"tasks", "--" + hostile}, {"eval", hostile, hostile},
-          {"best", hostile}, {"ask", "x", "--model", hostile}, {"runs", "--store", hostile}}) {
+  for (const std::string hostile : {"\x1b]0;owned\x07",
+                                    "\xc2\x9b"
+                                    "2J",
+                                    "\xe2\x80\xae"
+                                    "txt.exe",
+                                    "a\rb"}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{hostile},
+                                                  {"show", hostile},
+                                                  {"tasks", "--" + hostile},
+                                                  {"eval", hostile, hostile},
+                                                  {"best", hostile},
+                                                  {"ask", "x", "--model", hostile},
+                                                  {"runs", "--store", hostile}}) {
       std::ostringstream out, err;
       run_program(words, out, err);
       const std::string printed = out.str() + err.str();
@@ -195,13 +204,13 @@ TEST(Program, WaitsForNoFifo) {
     ASSERT_EQ(::mkfifo((folder.path() / name).c_str(), 0644), 0);
   }
   const std::string at = folder.path().string() + "/";
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"eval", "Relu", at + "x.cpp", "--no-store"},
-           {"eval", "--batch", at + "x.jsonl", "--no-store"},
-           {"show", at + "x.onnx:0"},
-           {"show", at + "x.toml:X"},
-           {"inspect", "task", at + "x.onnx:0"},
-           {"import", at + "x.jsonl", "--store", at + "store"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"eval", "Relu", at + "x.cpp", "--no-store"},
+                                             {"eval", "--batch", at + "x.jsonl", "--no-store"},
+                                             {"show", at + "x.onnx:0"},
+                                             {"show", at + "x.toml:X"},
+                                             {"inspect", "task", at + "x.onnx:0"},
+                                             {"import", at + "x.jsonl", "--store", at + "store"}}) {
     std::ostringstream out, err;
     EXPECT_EQ(run_program(words, out, err), kBroken) << words[0];
     EXPECT_NE(err.str().find("is a FIFO, not a file"), std::string::npos) << words[0] << ": " << err.str() << out.str();

@@ -49,7 +49,8 @@ bool is_name_letter(char c) {
 bool is_name(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_name_letter); }
 
 bool is_value(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
+  return std::ranges::all_of(text,
+                             [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -60,15 +61,24 @@ std::string_view trimmed(std::string_view text) {
 
 const char* words_of(int status) {
   switch (status) {
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 408: return "Request Timeout";
-    case 413: return "Payload Too Large";
-    case 415: return "Unsupported Media Type";
-    case 431: return "Request Header Fields Too Large";
-    case 501: return "Not Implemented";
-    default: return "Service Unavailable";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Payload Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 501:
+      return "Not Implemented";
+    default:
+      return "Service Unavailable";
   }
 }
 
@@ -110,10 +120,10 @@ struct Connection {
   enum class State { head, body, at_work, draining };
   Descriptor socket;
   State state = State::head;
-  Clock::time_point since;     // it keeps us waiting
+  Clock::time_point since;  // it keeps us waiting
   Clock::time_point deadline;
-  std::string raw;             // came, and is not understood yet
-  std::size_t looked_at = 0;   // of it, for the head's end
+  std::string raw;            // came, and is not understood yet
+  std::size_t looked_at = 0;  // of it, for the head's end
   RequestHead head;
   std::optional<std::size_t> length;  // of the body; none: chunked
   std::optional<ChunkReader> chunks;
@@ -160,7 +170,8 @@ Result<RequestHead> read_head(std::string_view text) {
     head.headers.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
   }
   // Said twice they mean one thing to us and another to somebody before or after us.
-  for (const char* name : {"Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding", "Content-Encoding"}) {
+  for (const char* name :
+       {"Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding", "Content-Encoding"}) {
     if (head.count(name) > 1) return fail("the header {} is there twice", name);
   }
   return head;
@@ -183,7 +194,8 @@ ChunkReader::State ChunkReader::take(std::string& raw, std::string& body) {
     }
     const std::size_t end = raw.find("\r\n", at);
     if (end == std::string::npos) {
-      return stop(raw.size() - at > (part_ == Part::data_end ? 2 : kMostChunkLine) ? State::malformed : State::wants_more);
+      return stop(raw.size() - at > (part_ == Part::data_end ? 2 : kMostChunkLine) ? State::malformed
+                                                                                   : State::wants_more);
     }
     const std::string line = raw.substr(at, end - at);
     if (line.size() > kMostChunkLine) return stop(State::malformed);
@@ -196,7 +208,8 @@ ChunkReader::State ChunkReader::take(std::string& raw, std::string& body) {
       if ((trailer_bytes_ += line.size()) > kMostTrailer) return stop(State::malformed);
     } else {
       const std::string digits = line.substr(0, line.find_first_of("; \t"));
-      if (digits.empty() || digits.size() > 8 || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+      if (digits.empty() || digits.size() > 8 ||
+          digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
         return stop(State::malformed);
       }
       left_ = std::stoull(digits, nullptr, 16);
@@ -352,7 +365,8 @@ struct Gate::Inside {
       whole = state == ChunkReader::State::done;
       if (state == ChunkReader::State::too_large || state == ChunkReader::State::malformed) {
         body_bytes += one.body.size() - before;
-        return refuse(one, state == ChunkReader::State::too_large ? too_large() : Refusal{400, "the chunks are malformed"});
+        return refuse(one,
+                      state == ChunkReader::State::too_large ? too_large() : Refusal{400, "the chunks are malformed"});
       }
     }
     body_bytes += one.body.size() - before;
@@ -435,7 +449,8 @@ struct Gate::Inside {
       done.swap(served);
     }
     for (const auto& [connection, goes_on] : done) {
-      const auto one = std::ranges::find_if(connections, [&, c = connection](const Connection& each) { return &each == c; });
+      const auto one =
+          std::ranges::find_if(connections, [&, c = connection](const Connection& each) { return &each == c; });
       if (one == connections.end()) continue;
       if (!goes_on) {
         close(one);
@@ -510,7 +525,8 @@ Result<Gate> Gate::open(int port, GateRules rules) {
       files.rlim_cur = std::min(files.rlim_max, wanted);
       ::setrlimit(RLIMIT_NOFILE, &files);
     }
-    connections = std::min<std::size_t>(connections, std::max<std::size_t>(files.rlim_cur, 2 * kSpareDescriptors) - kSpareDescriptors);
+    connections = std::min<std::size_t>(
+        connections, std::max<std::size_t>(files.rlim_cur, 2 * kSpareDescriptors) - kSpareDescriptors);
   }
   inside->wake = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   inside->listener = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

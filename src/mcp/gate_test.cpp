@@ -84,20 +84,21 @@ TEST(ChunkReader, HoldsItsLimit) {
 class GateTest : public testing::Test {
  protected:
   void begin(GateLimits limits) {
-    GateRules rules{.limits = limits,
-                    .refuses = [](const RequestHead& head) -> std::optional<Refusal> {
-                      const std::string* token = head.find("Token");
-                      if (token != nullptr && *token == "right") return std::nullopt;
-                      return Refusal{401, "no token"};
-                    },
-                    .body_of = [](const Refusal& refusal) { return refusal.why; },
-                    .serve = [this](const std::string& request, int socket) {
-                      ++served_;
-                      const std::string body = request.substr(request.find("\r\n\r\n") + 4);
-                      return send_all(socket,
-                                      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body,
-                                      1s);
-                    }};
+    GateRules rules{
+        .limits = limits,
+        .refuses = [](const RequestHead& head) -> std::optional<Refusal> {
+          const std::string* token = head.find("Token");
+          if (token != nullptr && *token == "right") return std::nullopt;
+          return Refusal{401, "no token"};
+        },
+        .body_of = [](const Refusal& refusal) { return refusal.why; },
+        .serve =
+            [this](const std::string& request, int socket) {
+              ++served_;
+              const std::string body = request.substr(request.find("\r\n\r\n") + 4);
+              return send_all(
+                  socket, "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body, 1s);
+            }};
     auto gate = Gate::open(0, std::move(rules));
     ASSERT_TRUE(gate.ok()) << gate.error().message;
     gate_.emplace(std::move(*gate));
@@ -211,6 +212,42 @@ TEST_F(GateTest, ANewcomerTakesThePlaceOfTheOneWhoWaitsLongest) {
   std::vector<Descriptor> silent;
   for (int i = 0; i < 20; ++i) silent.push_back(connected());
   EXPECT_TRUE(answer_to(kHead + "Content-Length: 2\r\n\r\nhi").ends_with("hi"));
+}
+
+// Damaged requests: whatever comes, the reader says yes or no and holds its limits.
+TEST(RequestHead, BearsDamage) {
+  const std::string head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Length: 2";
+  const std::string chunks = "4\r\nWiki\r\n6;x=y\r\npedia \r\n0\r\nT: x\r\n\r\n";
+  Random random(11);
+  const auto damaged = [&](std::string text) {
+    for (std::int64_t i = random.integer(1, 6); i > 0 && !text.empty(); --i) {
+      const auto at = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(text.size()) - 1));
+      switch (random.integer(0, 3)) {
+        case 0:
+          text[at] = static_cast<char>(random.bits());
+          break;
+        case 1:
+          text.erase(at, static_cast<std::size_t>(random.integer(1, 9)));
+          break;
+        case 2:
+          text.insert(at, text.substr(at / 2, 12));
+          break;
+        default:
+          text.resize(at);
+          break;
+      }
+    }
+    return text;
+  };
+  for (int i = 0; i < 50'000; ++i) {
+    if (const auto read = read_head(damaged(head)); read.ok()) {
+      for (const auto& [name, value] : read->headers)
+        EXPECT_EQ((name + value).find_first_of("\r\n"), std::string::npos);
+    }
+    std::string raw = damaged(chunks), body;
+    ChunkReader(64).take(raw, body);
+    EXPECT_LE(body.size(), 64u);
+  }
 }
 
 }  // namespace

@@ -154,6 +154,10 @@ class WholeRequest : public httplib::Stream {
 // httplib for what it is good at: routes, responses and streams. Connections are the gate's.
 class Routes : public httplib::Server {
  public:
+  // It takes a server without a listening socket for one that is shutting down, and cuts its streams off. Any number
+  // will do: it is never used.
+  Routes() { svr_sock_ = 0; }
+
   // True: the connection may go on.
   bool serve(const std::string& request, int socket) {
     WholeRequest stream(request, socket);
@@ -345,14 +349,11 @@ Result<HttpServer> HttpServer::open(Desk& desk, HttpRules rules) {
   auto inside = std::make_unique<Inside>(desk, std::move(rules));
   inside->set_up();
   Inside& self = *inside;
-  GateRules gate{.limits = {.body_bytes = kMostMessageBytes},
-                 .refuses = [&self](const RequestHead& head) { return self.refuses(head); },
-                 .body_of = [](const Refusal& refusal) {
-                   return Conversation::refusal(kInvalidRequest, refusal.why).text;
-                 },
-                 .serve = [&self](const std::string& request, int socket) {
-                   return self.server.serve(request, socket);
-                 }};
+  GateRules gate{
+      .limits = {.body_bytes = kMostMessageBytes},
+      .refuses = [&self](const RequestHead& head) { return self.refuses(head); },
+      .body_of = [](const Refusal& refusal) { return Conversation::refusal(kInvalidRequest, refusal.why).text; },
+      .serve = [&self](const std::string& request, int socket) { return self.server.serve(request, socket); }};
   KW_TRY(Gate opened, Gate::open(inside->rules.port, std::move(gate)));
   inside->gate.emplace(std::move(opened));
   return HttpServer(std::move(inside));

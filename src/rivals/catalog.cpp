@@ -93,10 +93,23 @@ Status make_environment(const RivalFile& rival, const fs::path& log) {
   if (rival.lock.empty()) return fail("{} has no list of hashes beside it", rival.file.string());
   const fs::path lock = folder / "packages.lock";
   KW_CHECK(write_file(lock, rival.lock));
-  const std::vector<std::string> words = {
-      rival.python().string(), "-I",      "-m",  "pip", "install", "--disable-pip-version-check", "--no-input",
-      "--progress-bar", "off", "--retries", "2", "--require-hashes", "--only-binary", ":all:", "--no-deps", "-r",
-      lock.string()};
+  const std::vector<std::string> words = {rival.python().string(),
+                                          "-I",
+                                          "-m",
+                                          "pip",
+                                          "install",
+                                          "--disable-pip-version-check",
+                                          "--no-input",
+                                          "--progress-bar",
+                                          "off",
+                                          "--retries",
+                                          "2",
+                                          "--require-hashes",
+                                          "--only-binary",
+                                          ":all:",
+                                          "--no-deps",
+                                          "-r",
+                                          lock.string()};
   KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
   return write_file(folder / kStamp, stamp_of(rival));
 }

@@ -2,8 +2,9 @@
 //
 // A rival is one file, rivals/NAME.py. Its first line says what it is; a line `# packages:` says what it needs, each
 // version the one that was tried. rivals/NAME.lock beside it names all wheels that pip may install for that, by their
-// SHA-256 (rivals/shared/lock.py writes it): nothing else is installed, and no package runs code while it is. Every rival has a Python environment of its own in the cache, so that no two
-// of them quarrel, and nothing of the user's is touched.
+// SHA-256 (rivals/shared/lock.py writes it): nothing else is installed, and no package runs code while it is. Every
+// rival has a Python environment of its own in the cache, so that no two of them quarrel, and nothing of the user's is
+// touched.
 //
 // One that is very large says so in a line `# only when asked: SIZE` and is never installed unasked; with a line
 // `# module: NAME` it is run by the user's own Python where that can import the module.

@@ -56,7 +56,8 @@ TEST(RivalCatalog, PinsEveryWheelByItsHash) {
 // An index of its own with one package, whose file is what its hash says or not.
 TEST(SlowRivalCatalog, InstallsNothingWhoseHashDiffers) {
   const ScratchFolder folder;
-  const std::filesystem::path index = folder.path() / "simple" / "kw-nothing", wheel = index / "kw_nothing-1-py3-none-any.whl";
+  const std::filesystem::path index = folder.path() / "simple" / "kw-nothing",
+                              wheel = index / "kw_nothing-1-py3-none-any.whl";
   std::filesystem::create_directories(index);
   const auto made = run_filter({"python3", "-I", "-c", R"(
 import hashlib, sys, zipfile
@@ -66,10 +67,12 @@ with zipfile.ZipFile(sys.argv[1], "w") as file:
     file.writestr("kw_nothing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: kw\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     file.writestr("kw_nothing-1.dist-info/RECORD", "")
 print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest(), end="")
-)", wheel.string()}, "");
+)",
+                                wheel.string()},
+                               "");
   ASSERT_TRUE(made.ok() && made->well());
-  ASSERT_TRUE(write_file(index / "index.html", "<a href=\"" + wheel.filename().string() + "\">" +
-                                                   wheel.filename().string() + "</a>")
+  ASSERT_TRUE(write_file(index / "index.html",
+                         "<a href=\"" + wheel.filename().string() + "\">" + wheel.filename().string() + "</a>")
                   .ok());
   const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
   const ScratchVariable where("PIP_INDEX_URL", "file://" + (folder.path() / "simple").string());

@@ -123,7 +123,8 @@ class SlowOwnPython : public OwnPythonTest {};
 TEST_F(SlowOwnPython, AnInstallationRunsNothingOfTheWorkingFolder) {
   const ScratchVariable nowhere("PIP_INDEX_URL", "file:///nonexistent");
   const HostileFolder hostile;
-  const RivalFile rival{.name = "nothing", .about = "", .file = "nothing.py", .packages = {"kw-nothing==1"}, .lock = "kw-nothing==1\n"};
+  const RivalFile rival{
+      .name = "nothing", .about = "", .file = "nothing.py", .packages = {"kw-nothing==1"}, .lock = "kw-nothing==1\n"};
   const Status installed = install(rival);
   ASSERT_FALSE(installed.ok());
   EXPECT_NE(installed.error().message.find("No matching distribution"), std::string::npos) << installed.error().message;

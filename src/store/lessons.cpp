@@ -29,9 +29,10 @@ Status add_lessons(const Store& store, const std::string& machine_identity, std:
 
 Result<std::vector<Lesson>> lessons_of(const Store& store, const std::string& machine_identity,
                                        const std::string& family) {
-  KW_TRY(Statement rows, store.database().prepare(
-                             "SELECT family, task, size, technique, settings, time, at, seal FROM lesson WHERE machine = ? "
-                             "AND (family = ? OR ? = '') ORDER BY family, task, time"));
+  KW_TRY(Statement rows,
+         store.database().prepare(
+             "SELECT family, task, size, technique, settings, time, at, seal FROM lesson WHERE machine = ? "
+             "AND (family = ? OR ? = '') ORDER BY family, task, time"));
   rows.bind(machine_identity).bind(family).bind(family);
   std::vector<Lesson> lessons;
   for (;;) {

@@ -14,7 +14,8 @@ namespace kw::store {
 namespace {
 
 constexpr char kSelectRun[] =
-    "SELECT id, origin, began_at, changed_at, state, command, suite, author, strategy, seed, rules, planned, seal FROM run ";
+    "SELECT id, origin, began_at, changed_at, state, command, suite, author, strategy, seed, rules, planned, seal FROM "
+    "run ";
 
 RunSummary run_of(const Statement& row) {
   RunSummary run;
@@ -319,7 +320,8 @@ Result<std::string> Store::source(const std::string& hash) const {
   KW_TRY(const bool row, rows.step());
   if (!row) return fail("there is no source {} in {}", hash, database_.file());
   KW_TRY(std::string text, unpack(rows.text(0)));
-  if (sha256(text) != hash) return fail("{}: the source {} was changed: it is not what its hash says", database_.file(), hash);
+  if (sha256(text) != hash)
+    return fail("{}: the source {} was changed: it is not what its hash says", database_.file(), hash);
   return text;
 }
 

@@ -108,9 +108,7 @@ std::string seal_of(std::string_view content) {
   return key.empty() ? std::string() : hmac_sha256(key, content);
 }
 
-bool is_seal_of(std::string_view content, std::string_view seal) {
-  return !seal.empty() && seal_of(content) == seal;
-}
+bool is_seal_of(std::string_view content, std::string_view seal) { return !seal.empty() && seal_of(content) == seal; }
 
 std::string content_of_run(const std::string& origin, const NewRun& run) {
   return "run;" + parts_joined({origin, run.command, run.suite, run.author, run.strategy, run.rules});

@@ -214,8 +214,11 @@ TEST(Resume, RunsNothingThatAForeignRecordNames) {
   ASSERT_TRUE(store.ok());
   const std::string command = "command:touch " + trace.string();
   const Json rules = {{"author", "oneshot"}, {"model", command}, {"repo", "/etc"}, {"prompts", "/etc"}};
-  ASSERT_TRUE(store->begin_run({.command = "x", .author = "oneshot with " + command, .strategy = "rounds",
-                                .rules = rules.dump()}, {}).ok());
+  ASSERT_TRUE(
+      store
+          ->begin_run(
+              {.command = "x", .author = "oneshot with " + command, .strategy = "rounds", .rules = rules.dump()}, {})
+          .ok());
   ASSERT_TRUE(store->database().execute("UPDATE run SET seal = ''").ok());
   std::ostringstream out, err;
   EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string()}, out, err), kBroken);
