@@ -213,7 +213,8 @@ TEST(Resume, RunsNothingThatAForeignRecordNames) {
   auto store = store::Store::open(folder.path());
   ASSERT_TRUE(store.ok());
   const std::string command = "command:touch " + trace.string();
-  const Json rules = {{"author", "oneshot"}, {"model", command}, {"repo", "/etc"}, {"prompts", "/etc"}};
+  const Json agents = {{"author", "oneshot"}, {"model", command}, {"repo", "/etc"}, {"prompts", "/etc"}};
+  const Json rules = {{"agents", agents}, {"tasks", Json::array()}};
   ASSERT_TRUE(
       store
           ->begin_run(
