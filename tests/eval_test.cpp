@@ -285,6 +285,27 @@ TEST_F(SlowEval, JudgesABatchInOrderOfCompletion) {
   EXPECT_EQ(by_line[4]["stage"], "verify");
 }
 
+TEST_F(SlowEval, ABatchReadsNothingOutsideOfItsFolder) {
+  const ScratchFolder elsewhere;
+  const std::string secret = (elsewhere.path() / "secret.cpp").string();
+  ASSERT_TRUE(write_file(secret, kRight).ok());
+  std::filesystem::create_symlink(secret, folder_.path() / "link.cpp");
+  std::string lines;
+  for (const std::string& name : {secret, (folder_.path() / "link.cpp").string(), std::string("/etc/passwd"),
+                                  (folder_.path() / ".." / elsewhere.path().filename() / "secret.cpp").string()}) {
+    lines += Json{{"task", "Relu"}, {"file", name}}.dump() + "\n";
+  }
+  lines += Json{{"task", secret + ".onnx:0"}, {"source", kRight}}.dump() + "\n";
+  const std::string batch = file("outside.jsonl", lines);
+  const Answer answer = eval({"--batch", batch, "--untimed", "--no-store"});
+  EXPECT_EQ(answer.code, kBroken);
+  EXPECT_EQ(std::ranges::count(answer.out, '\n'), 5) << answer.out;
+  EXPECT_EQ(answer.out.find("accepted"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("outside of the batch's folder"), std::string::npos) << answer.out;
+  const std::string one = file("one.jsonl", Json{{"task", "Relu"}, {"file", secret}}.dump() + "\n");
+  EXPECT_EQ(eval({"--batch", one, "--untimed", "--no-store", "--files", elsewhere.path().string()}).code, kYes);
+}
+
 TEST_F(SlowEval, GoesOnBehindABrokenLineOfABatch) {
   const std::string batch =
       file("batch.jsonl", "nonsense\n{\"task\": \"Rlu\", \"file\": \"x\"}\n{\"task\": \"Relu\"}\n" +

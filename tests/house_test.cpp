@@ -209,6 +209,58 @@ Complaints files_too_long(const Files& files) {
   return complaints;
 }
 
+// The code of a line: without what stands in quotes and after //.
+std::string code_of(const std::string& line) {
+  static const std::regex text(R"re("(\\.|[^"\\])*")re");
+  const std::string without = std::regex_replace(line, text, "\"\"");
+  return without.substr(0, without.find("//"));
+}
+
+struct Border {
+  std::regex pattern;
+  std::string instead;             // what to use
+  std::vector<std::string> doors;  // files and folders that may
+};
+
+// Each border to the outside is crossed in one place.
+const std::vector<Border>& borders() {
+  static const std::vector<Border> all = {
+      {std::regex(R"((^|[^\w.>])(v?fork|f?exec[vl][pe]*e?|posix_spawnp?|popen|system)\s*\()"),
+       "starts a program: use base/process.h",
+       {"src/base/process.cpp", "src/sandbox/", "src/targets/cpu/host/"}},
+      {std::regex(R"((^|[^\w])::(open|openat|creat)\s*\(|\b(fopen|freopen|mkstemp)\s*\(|std::[io]?fstream\b)"),
+       "opens a file: use base/files.h",
+       // /dev/null; the sandbox, and what runs in it; what the system says of a processor and a process
+       {"src/base/files.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/"}},
+      {std::regex(R"(\bsqlite3_open)"), "opens a database: use store/database.h", {"src/store/database.cpp"}},
+  };
+  return all;
+}
+
+// Tests and benchmarks may do as they like: only the user of a build runs them.
+bool is_of_the_program(const std::string& path) {
+  static const std::regex helper(R"(.*(_test|_bench|_fuzz)\.cpp|src/cli/killed_run\.h|src/base/scratch\.h)");
+  return path.starts_with("src/") && is_cpp(path) && !std::regex_match(path, helper);
+}
+
+Complaints borders_crossed_elsewhere(const Files& files) {
+  Complaints complaints;
+  for (const auto& [path, text] : files) {
+    if (!is_of_the_program(path)) continue;
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      const std::string code = code_of(line);
+      for (const Border& border : borders()) {
+        const auto is_door = [&path = path](const std::string& door) { return path.starts_with(door); };
+        if (std::ranges::any_of(border.doors, is_door) || !std::regex_search(code, border.pattern)) continue;
+        complaints.push_back(fmt::format("{}:{}: {}", path, number, border.instead));
+      }
+    }
+  }
+  return complaints;
+}
+
 // Folders that exist on one person's machine only.
 Complaints paths_of_a_machine(const Files& files) {
   static const std::regex pattern(R"((^|[^\w.~}/-])/(home|root|work|workspace|Users|mnt)/\w)");
@@ -436,6 +488,20 @@ TEST(House, SeesBadNamesLongFilesAndForeignPaths) {
   EXPECT_EQ(joined(paths_of_a_machine(house)), "README.md:2: a path of somebody's machine\n");
 }
 
+TEST(House, SeesABorderThatIsCrossedElsewhere) {
+  const Files house = {{"src/base/process.cpp", "::fork();\n"},
+                       {"src/cli/a.cpp", "// fork() it\nfail(\"system() is no option\");\nif (::fork() == 0) x();\n"},
+                       {"src/cli/b.cpp", "std::system(words);\nexecve(a, b, c);\nlimits.system(3);\n"},
+                       {"src/cli/c.cpp", "const int fd = ::open(path, 0);\nStore::open(x);\nstd::ifstream in(path);\n"},
+                       {"src/cli/c_test.cpp", "std::system(words);\n"}};
+  EXPECT_EQ(joined(borders_crossed_elsewhere(house)),
+            "src/cli/a.cpp:3: starts a program: use base/process.h\n"
+            "src/cli/b.cpp:1: starts a program: use base/process.h\n"
+            "src/cli/b.cpp:2: starts a program: use base/process.h\n"
+            "src/cli/c.cpp:1: opens a file: use base/files.h\n"
+            "src/cli/c.cpp:3: opens a file: use base/files.h\n");
+}
+
 TEST(House, SeesAPageThatNamesAFileThatIsGone) {
   const Files house = {
       {"README.md", "`src/base/` with `src/base/files.h`; `src/gone/` and `src/base/gone.h`; `src/x.h` (new)\n"},
@@ -481,6 +547,8 @@ TEST(House, KeepsHeavyHeadersInSources) { EXPECT_EQ(joined(heavy_headers(this_pr
 TEST(House, HasASignOnEveryRoom) { EXPECT_EQ(joined(rooms_without_a_sign(this_project())), ""); }
 
 TEST(House, NamesOnlyFilesThatExist) { EXPECT_EQ(joined(files_that_pages_invent(this_project())), ""); }
+
+TEST(House, CrossesEachBorderInOnePlace) { EXPECT_EQ(joined(borders_crossed_elsewhere(this_project())), ""); }
 
 TEST(House, NamesFilesInSnakeCase) { EXPECT_EQ(joined(names_that_are_not_snake_case(this_project())), ""); }
 

@@ -207,5 +207,28 @@ TEST_F(SlowResume, SaysThatNothingCanBeRecordedHere) {
   EXPECT_NE(answer.err.find("--no-store"), std::string::npos) << answer.err;
 }
 
+// A run that somebody else began, and that asks for a program, files and prompts of its own.
+TEST(Resume, RunsNothingThatAForeignRecordNames) {
+  const ScratchFolder folder;
+  const fs::path trace = folder.path() / "trace";
+  auto store = store::Store::open(folder.path());
+  ASSERT_TRUE(store.ok());
+  const std::string command = "command:touch " + trace.string();
+  const Json agents = {{"author", "oneshot"}, {"model", command}, {"repo", "/etc"}, {"prompts", "/etc"}};
+  const Json rules = {{"agents", agents}, {"tasks", Json::array()}};
+  ASSERT_TRUE(
+      store
+          ->begin_run(
+              {.command = "x", .author = "oneshot with " + command, .strategy = "rounds", .rules = rules.dump()}, {})
+          .ok());
+  ASSERT_TRUE(store->database().execute("UPDATE run SET seal = ''").ok());
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string()}, out, err), kBroken);
+  EXPECT_NE(err.str().find("was not begun here, and would use 'command:touch"), std::string::npos) << err.str();
+  EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string(), "--allow", command}, out, err), kBroken);
+  EXPECT_NE(err.str().find("would use '/etc'"), std::string::npos) << err.str();
+  EXPECT_FALSE(fs::exists(trace));
+}
+
 }  // namespace
 }  // namespace kw::cli

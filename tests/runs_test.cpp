@@ -171,6 +171,11 @@ TEST_F(Runs, GoesOutAndComesBackIn) {
   const Answer imported = run({"import", file, "--store", other.path().string()});
   EXPECT_EQ(imported.code, kYes) << imported.err;
   EXPECT_EQ(run({"import", file, "--store", other.path().string()}).code, kNo);
+  const Answer best = run({"best", "Relu", "--store", other.path().string()});
+  EXPECT_EQ(best.code, kNo) << "nobody here has judged it";
+  EXPECT_NE(best.out.find("imported or not judged by you"), std::string::npos) << best.out;
+  EXPECT_EQ(run({"trust", "--store", other.path().string()}).code, kYes);
+  EXPECT_EQ(run({"best", "Relu", "--store", other.path().string()}).code, kYes);
   EXPECT_EQ(run({"best", "Relu", "--source", "--store", other.path().string()}).out, "two");
   EXPECT_EQ(run({"export", "r1"}).out, *read_file(file));
   EXPECT_EQ(run({"export", "r1", "--out", (other.path() / "x.csv").string()}).code, kYes);

@@ -1,6 +1,6 @@
 """What every rival's worker shares: the protocol by which kw drives it.
 
-kw starts `python worker.py NAME.py SOCKET`. The socket carries one JSON object a packet, from kw a command, back an answer with
+kw starts `python -I worker.py NAME.py SOCKET FOLDERS`; in FOLDERS (with colons) modules are looked for too. The socket carries one JSON object a packet, from kw a command, back an answer with
 "ok" or with "error". Inputs and outputs lie in two files of shared memory, which come with `arrange`.
 
   about                                     -> version, settings
@@ -24,6 +24,10 @@ import socket
 import statistics
 import sys
 import time
+
+if __name__ == "__main__":
+    # Python is started isolated, and looks neither into this folder nor into those where the user keeps modules.
+    sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))] + [one for one in sys.argv[3].split(":") if one]
 
 import numpy as np
 

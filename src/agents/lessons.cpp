@@ -1,6 +1,5 @@
 #include "agents/lessons.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,10 +71,8 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
   }
   if (lines.empty()) return {};
   // One write, so that two programs do not mix their lines.
-  const int file = ::open(file_in(folder).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) return fail("{}: cannot be written", file_in(folder).string());
-  const ssize_t written = ::write(file, lines.data(), lines.size());
-  ::close(file);
+  KW_TRY(const Descriptor file, open_to_append(file_in(folder)));
+  const ssize_t written = ::write(file.get(), lines.data(), lines.size());
   if (written != static_cast<ssize_t>(lines.size())) return fail("{}: cannot be written", file_in(folder).string());
   return {};
 }

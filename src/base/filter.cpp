@@ -1,9 +1,7 @@
 #include "base/filter.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,9 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-
-extern char** environ;
 
 namespace kw {
 namespace {
@@ -62,33 +57,16 @@ bool read_some(Pipe& pipe, std::string& into) {
   return false;
 }
 
-Result<pid_t> start(const std::vector<std::string>& words, const Pipe& in, const Pipe& out, const Pipe& err) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, in.theirs(), 0);
-  ::posix_spawn_file_actions_adddup2(&files, out.theirs(), 1);
-  ::posix_spawn_file_actions_adddup2(&files, err.theirs(), 2);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int problem = ::posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  if (problem != 0) return fail("{}: cannot be started: {}", words[0], ::strerror(problem));
-  return pid;
-}
-
 }  // namespace
 
 Result<Filtered> run_filter(const std::vector<std::string>& words, std::string_view input, const FilterLimits& limits,
-                            const std::stop_token& stop) {
+                            const std::stop_token& stop, Surroundings surroundings) {
   Pipe in, out, err;
   if (!in.open() || !out.open() || !err.open()) return fail("{}: no more files can be opened", words[0]);
-  KW_TRY(const pid_t pid, start(words, in, out, err));
+  KW_TRY(
+      const pid_t pid,
+      start_program(
+          {.words = words, .surroundings = surroundings, .in = in.theirs(), .out = out.theirs(), .err = err.theirs()}));
   in.close_theirs();
   out.close_theirs();
   err.close_theirs();

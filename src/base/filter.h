@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process.h"
 #include "base/result.h"
 
 namespace kw {
@@ -29,6 +30,7 @@ struct Filtered {
 
 // Fails only where the program cannot be started. What it starts in turn is killed with it.
 Result<Filtered> run_filter(const std::vector<std::string>& words, std::string_view input,
-                            const FilterLimits& limits = {}, const std::stop_token& stop = {});
+                            const FilterLimits& limits = {}, const std::stop_token& stop = {},
+                            Surroundings surroundings = Surroundings::neutral);
 
 }  // namespace kw

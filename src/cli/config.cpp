@@ -1,8 +1,6 @@
 #include "cli/config.h"
 
-#include <sys/stat.h>
 #include <toml++/toml.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -13,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "cli/trust.h"
 
 namespace kw::cli {
 namespace {
@@ -34,30 +33,38 @@ const Setting* find_setting(const std::string& name) {
   return found == all_settings().end() ? nullptr : &*found;
 }
 
-// A file that somebody else put into a folder above, as in /tmp, is not this user's word.
-bool is_trusted(const fs::path& file) {
-  struct stat about {};
-  if (::stat(file.c_str(), &about) != 0) return false;
-  return ::geteuid() == 0 || about.st_uid == 0 || about.st_uid == ::geteuid();
-}
+struct ConfigFile {
+  fs::path path;
+  bool is_own = false;  // the user's, and not one that came with a folder
+};
 
-// The user's own first: what comes later wins.
-std::vector<fs::path> files() {
-  std::vector<fs::path> found;
-  const std::string config = variable("XDG_CONFIG_HOME"), home = variable("HOME");
-  if (!config.empty() || !home.empty()) {
-    const fs::path own = (config.empty() ? fs::path(home) / ".config" : fs::path(config)) / "kernelwright" / kFile;
-    if (is_trusted(own)) found.push_back(own);
-  }
-  std::error_code error;
-  for (fs::path folder = fs::current_path(error); !error && !folder.empty(); folder = folder.parent_path()) {
-    if (is_trusted(folder / kFile)) {
-      found.push_back(folder / kFile);
-      break;
-    }
-    if (folder == folder.parent_path()) break;
+// Where the user's own lies, whoever may have put it there.
+fs::path own_config() { return config_folder() / kFile; }
+
+// The user's own first: what comes later wins. A file that others own or may write to is not among them.
+std::vector<ConfigFile> files() {
+  std::vector<ConfigFile> found;
+  if (check_owner(own_config()).ok()) found.push_back({own_config(), true});
+  if (const fs::path nearest = folder_config(); !nearest.empty() && check_owner(nearest).ok()) {
+    std::error_code error;
+    // Who works in the configuration folder works with the user's own.
+    if (!fs::equivalent(nearest, own_config(), error)) found.push_back({nearest, false});
   }
   return found;
+}
+
+bool is_below(const fs::path& folder, const fs::path& path) {
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(folder, error), whole = fs::weakly_canonical(path, error);
+  return !error && std::ranges::mismatch(root, whole).in1 == root.end();
+}
+
+// What the setting of a folder's file does beyond that folder; "" where it does nothing there.
+std::string reach_of(const Setting& setting, const std::string& value, const fs::path& folder) {
+  if (setting.name == "python") return "it names a program that is run";
+  if (setting.name == "model") return "it names programs that are run, or addresses to which texts and keys are sent";
+  if (setting.kind == Kind::path && !is_below(folder, value)) return "it names a place outside of the folder";
+  return {};
 }
 
 std::string place_of(const fs::path& file, const toml::source_region& region) {
@@ -87,8 +94,14 @@ Result<std::string> value_of(const Setting& setting, const toml::node& node, con
   return std::string();
 }
 
-Status read_into(Values& values, const fs::path& file) {
-  KW_TRY(const std::string text, read_file(file, kMostBytes));
+// What a file says, and the reach of those settings that need the user's trust.
+struct Said {
+  Values values;
+  Values reaching;  // the reach by the setting's name
+};
+
+Result<Said> read_config(const fs::path& file, const std::string& text) {
+  Said said;
   try {
     const toml::table root = toml::parse(text, file.string());
     std::vector<std::string> names;
@@ -102,12 +115,25 @@ Status read_into(Values& values, const fs::path& file) {
       }
       auto value = value_of(*setting, node, file.parent_path());
       if (!value.ok()) return at(place_of(file, node.source()), value.error());
-      values[name] = *std::move(value);
+      if (const std::string reach = reach_of(*setting, *value, file.parent_path()); !reach.empty()) {
+        said.reaching[name] = reach;
+      }
+      said.values[name] = *std::move(value);
     }
   } catch (const toml::parse_error& error) {
     return at(place_of(file, error.source()), fail("{}", error.description()));
   }
-  return {};
+  return said;
+}
+
+// What may be obeyed; the rest is in `ignored`.
+Result<Values> obeyed_of(const ConfigFile& file, Values& ignored) {
+  KW_TRY(const std::string text, read_file(file.path, kMostBytes));
+  KW_TRY(Said said, read_config(file.path, text));
+  if (file.is_own || said.reaching.empty() || is_trusted(file.path, text)) return said.values;
+  for (const auto& [name, reach] : said.reaching) said.values.erase(name);
+  ignored = std::move(said.reaching);
+  return said.values;
 }
 
 // What an environment's word for yes and no may be.
@@ -153,8 +179,46 @@ std::string Setting::variable() const {
 
 Status check_config() {
   KW_CHECK(check_variables());
-  Values values;
-  for (const fs::path& file : files()) KW_CHECK(read_into(values, file));
+  for (const ConfigFile& file : files()) {
+    Values ignored;
+    if (const auto values = obeyed_of(file, ignored); !values.ok()) return values.error();
+  }
+  return {};
+}
+
+std::vector<std::string> config_warnings() {
+  std::vector<std::string> warnings;
+  std::error_code error;
+  for (const fs::path& file : {own_config(), folder_config()}) {
+    if (file.empty() || !fs::exists(file, error)) continue;
+    if (const Status owner = check_owner(file); !owner.ok()) warnings.push_back(owner.error().message);
+  }
+  for (const ConfigFile& file : files()) {
+    Values ignored;
+    if (!obeyed_of(file, ignored).ok()) continue;
+    for (const auto& [name, reach] : ignored) {
+      warnings.push_back(fmt::format("{}: {} is ignored, since {}; read the file, and allow it with: kw trust {}",
+                                     file.path.string(), name, reach, file.path.string()));
+    }
+  }
+  return warnings;
+}
+
+Result<std::vector<std::string>> settings_that_need_trust(const fs::path& file) {
+  KW_TRY(const std::string text, read_file(file, kMostBytes));
+  KW_TRY(const Said said, read_config(fs::absolute(file), text));
+  std::vector<std::string> all;
+  for (const auto& [name, reach] : said.reaching) all.push_back(fmt::format("{}: {}", name, reach));
+  return all;
+}
+
+fs::path folder_config() {
+  std::error_code error;
+  for (fs::path folder = fs::current_path(error); !error && !folder.empty(); folder = folder.parent_path()) {
+    std::error_code missing;
+    if (fs::exists(fs::symlink_status(folder / kFile, missing))) return folder / kFile;
+    if (folder == folder.parent_path()) break;
+  }
   return {};
 }
 
@@ -164,13 +228,14 @@ std::string setting(const std::string& name) {
   if (const std::string said = variable(known->variable()); !said.empty()) {
     return known->kind == Kind::yes_or_no ? plain_yes_or_no(said) : said;
   }
-  Values values;
-  for (const fs::path& file : files()) {
+  std::string value;
+  for (const ConfigFile& file : files()) {
     // What is wrong with it was said when the program began.
-    [[maybe_unused]] const Status status = read_into(values, file);
+    Values ignored;
+    const auto values = obeyed_of(file, ignored);
+    if (values.ok() && values->contains(name)) value = values->at(name);
   }
-  const auto found = values.find(name);
-  return found == values.end() ? std::string() : found->second;
+  return value;
 }
 
 std::string setting(const Arguments& arguments, const std::string& name) {
@@ -179,12 +244,12 @@ std::string setting(const Arguments& arguments, const std::string& name) {
 }
 
 fs::path config_with(const std::string& kind, const std::string& name) {
-  const std::vector<fs::path> all = files();
+  const std::vector<ConfigFile> all = files();
   for (auto file = all.rbegin(); file != all.rend(); ++file) {
-    const auto text = read_file(*file, kMostBytes);
-    if (!text.ok()) continue;
+    const auto text = read_file(file->path, kMostBytes);
+    if (!text.ok() || !(file->is_own || is_trusted(file->path, *text))) continue;
     try {
-      if (toml::parse(*text)[kind][name].is_table()) return *file;
+      if (toml::parse(*text)[kind][name].is_table()) return file->path;
     } catch (const toml::parse_error&) {
       // That was said when the program began.
     }

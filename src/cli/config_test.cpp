@@ -1,6 +1,8 @@
 #include "cli/config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
@@ -9,6 +11,7 @@
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "cli/store_folder.h"
+#include "cli/trust.h"
 
 namespace kw::cli {
 namespace {
@@ -38,6 +41,7 @@ class Config : public testing::Test {
   const ScratchVariable config_{"XDG_CONFIG_HOME", (folder_.path() / "config").string()};
   const ScratchVariable rival_{"KW_RIVAL", ""};
   const ScratchVariable store_{"KW_STORE", ""};
+  const ScratchVariable python_{"KW_PYTHON", ""};
   const ScratchVariable install_{"KW_INSTALL", ""};
 };
 
@@ -70,8 +74,93 @@ TEST_F(Config, FlagsWinOverTheEnvironmentOverTheProjectOverTheUser) {
 TEST_F(Config, MeansPathsFromItsOwnFolder) {
   write(project_ / "kw.toml", "store = \"records/all\"\n");
   EXPECT_EQ(store_folder({}), project_ / "records" / "all");
-  write(project_ / "kw.toml", "store = \"/somewhere\"\n");
+  write(own_, "store = \"/somewhere\"\n");
+  fs::remove(project_ / "kw.toml");
   EXPECT_EQ(store_folder({}), "/somewhere");
+}
+
+TEST_F(Config, OfAFolderReachesNowhereUntilItIsTrusted) {
+  const fs::path file = project_ / "kw.toml";
+  const std::string hostile =
+      "rival = \"mnn\"\npython = \"./evil\"\nstore = \"../../elsewhere\"\n"
+      "[model.\"openai:gpt-5\"]\nprovider = \"command\"\nmodel = \"touch owned\"\n";
+  write(file, hostile);
+  EXPECT_EQ(complaint(), "");
+  EXPECT_EQ(setting("rival"), "mnn") << "what is harmless is obeyed";
+  EXPECT_EQ(setting("python"), "");
+  EXPECT_EQ(setting("store"), "");
+  EXPECT_EQ(config_with("model", "openai:gpt-5"), "");
+  ASSERT_EQ(config_warnings().size(), 3u);
+  for (const char* part : {"model is ignored", "kw trust ", "kw.toml"}) {
+    EXPECT_NE(config_warnings()[0].find(part), std::string::npos) << config_warnings()[0];
+  }
+  ASSERT_TRUE(trust(file).ok());
+  EXPECT_EQ(setting("python"), (project_ / "evil").string());
+  EXPECT_EQ(config_with("model", "openai:gpt-5"), file);
+  EXPECT_TRUE(config_warnings().empty());
+  write(file, hostile + "# changed\n");
+  EXPECT_EQ(setting("python"), "") << "the permission was for another content";
+  write(file, hostile);
+  EXPECT_NE(setting("python"), "");
+  fs::create_directories(folder_.path() / "copy");
+  write(folder_.path() / "copy" / "kw.toml", hostile);
+  fs::current_path(folder_.path() / "copy");
+  EXPECT_EQ(setting("python"), "") << "the permission was for another file";
+  EXPECT_TRUE(*trust_no_more(file));
+  EXPECT_FALSE(*trust_no_more(file));
+  fs::current_path(project_);
+  EXPECT_EQ(setting("python"), "");
+}
+
+TEST_F(Config, ALinkOutOfTheFolderIsAPlaceOutside) {
+  fs::create_directory_symlink(folder_.path(), project_ / "link");
+  write(project_ / "kw.toml", "store = \"link/elsewhere\"\n");
+  EXPECT_EQ(setting("store"), "");
+}
+
+TEST_F(Config, IsNotObeyedWhereOthersMayWrite) {
+  write(project_ / "kw.toml", "rival = \"mnn\"\n");
+  fs::permissions(project_ / "kw.toml", fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(setting("rival"), "");
+  ASSERT_EQ(config_warnings().size(), 1u);
+  EXPECT_NE(config_warnings()[0].find("chmod go-w"), std::string::npos);
+  write(own_, "python = \"/own/python\"\n");
+  EXPECT_EQ(setting("python"), "/own/python");
+  fs::permissions(own_, fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(setting("python"), "");
+}
+
+TEST_F(Config, OfAnotherUserIsNotObeyedEvenByRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  write(project_ / "kw.toml", "rival = \"mnn\"\n");
+  ASSERT_EQ(::chown((project_ / "kw.toml").c_str(), 12345, 12345), 0);
+  EXPECT_EQ(setting("rival"), "");
+  ASSERT_EQ(config_warnings().size(), 1u);
+  EXPECT_NE(config_warnings()[0].find("belongs to another user"), std::string::npos);
+  write(own_, "rival = \"ncnn\"\n");
+  EXPECT_EQ(setting("rival"), "ncnn");
+  ASSERT_EQ(::chown(own_.parent_path().c_str(), 12345, 12345), 0);
+  EXPECT_EQ(setting("rival"), "") << "the folder's owner can put any file there";
+}
+
+TEST_F(Config, AFifoInItsPlaceHangsNobody) {
+  ASSERT_EQ(::mkfifo((project_ / "kw.toml").c_str(), 0644), 0);
+  EXPECT_NE(complaint().find("is a FIFO, not a file"), std::string::npos) << complaint();
+}
+
+TEST_F(Config, TrustIsGivenListedAndTakenBack) {
+  write(project_ / "kw.toml", "python = \"./evil\"\n");
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"trust"}, out, err), kYes) << err.str();
+  EXPECT_NE(out.str().find("python: it names a program that is run"), std::string::npos) << out.str();
+  EXPECT_EQ(run_program({"trust", "--list"}, out, err), kYes);
+  EXPECT_EQ(run_program({"trust", "--remove"}, out, err), kYes);
+  EXPECT_EQ(run_program({"trust", "--remove"}, out, err), kNo);
+  EXPECT_EQ(err.str(), "");
+  EXPECT_EQ(run_program({"trust", "--list"}, out, err), kYes);
+  EXPECT_NE(out.str().find("no file is trusted"), std::string::npos);
+  EXPECT_EQ(run_program({"tasks"}, out, err), kYes);
+  EXPECT_NE(err.str().find("python is ignored"), std::string::npos) << err.str();
 }
 
 TEST_F(Config, ComplainsWithPlaceAndNearestName) {
@@ -90,6 +179,8 @@ TEST_F(Config, ComplainsWithPlaceAndNearestName) {
 TEST_F(Config, KnowsWhereATableStands) {
   write(own_, "[model.far]\nurl = \"a\"\n[model.both]\n");
   write(project_ / "kw.toml", "rival = \"none\"\n[model.both]\nanything = [1]\n");
+  EXPECT_EQ(config_with("model", "both"), own_) << "a folder's is not trusted";
+  ASSERT_TRUE(trust(project_ / "kw.toml").ok());
   EXPECT_EQ(complaint(), "");
   EXPECT_EQ(config_with("model", "far"), own_);
   EXPECT_EQ(config_with("model", "both"), project_ / "kw.toml");

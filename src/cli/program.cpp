@@ -1,10 +1,16 @@
 #include "cli/program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <iostream>
 #include <limits>
+#include <new>
 #include <ostream>
 
+#include "base/json.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "cli/complete.h"
 #include "cli/config.h"
 #include "cli/manual.h"
@@ -141,15 +147,17 @@ std::string help_text(const Command& command) {
 
 namespace {
 
-Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out) {
+Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out,
+                        std::ostream& err) {
   KW_TRY(const Arguments arguments, parse_arguments(command, words));
   KW_CHECK(check_config());
+  if (command.name != "trust") {
+    for (const std::string& warning : config_warnings()) err << "kw: " << warning << "\n";
+  }
   return command.run(arguments, out);
 }
 
-}  // namespace
-
-int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+int run_words(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     const Command* asked = words.size() > 1 ? find_command(words[1]) : nullptr;
     out << (asked ? help_text(*asked) : help_text());
@@ -179,11 +187,34 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     out << help_text(*command);
     return kYes;
   }
-  const Result<int> code = run_command(*command, rest, out);
+  const Result<int> code = run_command(*command, rest, out, err);
   if (code.ok()) return *code;
   out.flush();
   err << "kw: " << code.error().message << "\n";
   return kBroken;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  TerminalBuffer out_buffer(*out.rdbuf(), &out == &std::cout && ::isatty(STDOUT_FILENO) == 1);
+  TerminalBuffer err_buffer(*err.rdbuf(), true);
+  std::ostream fitting_out(&out_buffer), fitting_err(&err_buffer);
+  int code = kBroken;
+  // What comes from outside may be larger than memory, or of another form than anybody thought of.
+  try {
+    code = run_words(words, fitting_out, fitting_err);
+  } catch (const std::bad_alloc&) {
+    fitting_err << "kw: there is not enough memory for this\n";
+  } catch (const JsonError& error) {
+    fitting_err << "kw: something that was read has another form than expected: " << error.what() << "\n";
+  } catch (const std::exception& error) {
+    fitting_err << "kw: this should not have happened: " << error.what() << "\n";
+  }
+  fitting_out.flush();
+  fitting_err.flush();
+  if (!fitting_out) out.setstate(std::ios::badbit);
+  return code;
 }
 
 }  // namespace kw::cli

@@ -1,6 +1,10 @@
 #include "cli/program.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
@@ -8,6 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/scratch.h"
+#include "base/terminal.h"
 #include "cli/complete.h"
 
 namespace kw::cli {
@@ -190,6 +195,66 @@ TEST(Arguments, ANumberOutOfRangeIsRefusedByTheNameOfItsFlag) {
     std::ostringstream out, err;
     EXPECT_EQ(run_program(words, out, err), kBroken) << flag;
     EXPECT_NE(err.str().find(flag), std::string::npos) << err.str();
+  }
+}
+
+TEST(Program, PrintsNothingThatATerminalObeys) {
+  for (const std::string hostile : {"\x1b]0;owned\x07",
+                                    "\xc2\x9b"
+                                    "2J",
+                                    "\xe2\x80\xae"
+                                    "txt.exe",
+                                    "a\rb"}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{hostile},
+                                                  {"show", hostile},
+                                                  {"tasks", "--" + hostile},
+                                                  {"eval", hostile, hostile},
+                                                  {"best", hostile},
+                                                  {"ask", "x", "--model", hostile},
+                                                  {"runs", "--store", hostile}}) {
+      std::ostringstream out, err;
+      run_program(words, out, err);
+      const std::string printed = out.str() + err.str();
+      EXPECT_EQ(printed, fit_for_terminal(printed)) << words[0];
+    }
+  }
+}
+
+TEST(Program, SaysInALineThatMemoryIsOut) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "huge.jsonl";
+  ASSERT_TRUE(write_file(file, "x").ok());
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 30);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{std::uint64_t{768} << 20, std::uint64_t{768} << 20};
+    ::setrlimit(RLIMIT_AS, &little);
+    std::ostringstream out, err;
+    const int code = run_program({"import", file.string(), "--store", folder.path().string()}, out, err);
+    ::_exit(err.str().find("not enough memory") != std::string::npos ? code : 99);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kBroken);
+}
+
+TEST(Program, WaitsForNoFifo) {
+  const ScratchFolder folder;
+  for (const char* name : {"x.cpp", "x.onnx", "x.toml", "x.jsonl"}) {
+    ASSERT_EQ(::mkfifo((folder.path() / name).c_str(), 0644), 0);
+  }
+  const std::string at = folder.path().string() + "/";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"eval", "Relu", at + "x.cpp", "--no-store"},
+                                             {"eval", "--batch", at + "x.jsonl", "--no-store"},
+                                             {"show", at + "x.onnx:0"},
+                                             {"show", at + "x.toml:X"},
+                                             {"inspect", "task", at + "x.onnx:0"},
+                                             {"import", at + "x.jsonl", "--store", at + "store"}}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(run_program(words, out, err), kBroken) << words[0];
+    EXPECT_NE(err.str().find("is a FIFO, not a file"), std::string::npos) << words[0] << ": " << err.str() << out.str();
   }
 }
 

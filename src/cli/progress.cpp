@@ -1,6 +1,5 @@
 #include "cli/progress.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "store/store.h"
 
@@ -187,8 +187,9 @@ Result<std::unique_ptr<Progress>> Progress::open(const Arguments& arguments) {
     where.manner = Manner::quiet;
     where.events_fd = 2;
   } else if (!file.empty()) {
-    where.events_fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (where.events_fd < 0) return fail("--events {}: {}", file, std::strerror(errno));
+    auto events = open_to_append(file, true);
+    if (!events.ok()) return at("--events", events.error());
+    where.events_fd = events->release();
   } else if (arguments.has("--events")) {
     return fail("--events needs the name of a file, or - for standard error");
   }

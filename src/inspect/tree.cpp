@@ -46,8 +46,9 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder) {
     if (entry->is_directory(error) && (name.starts_with(".") || name == "build" || name == "node_modules")) {
       entry.disable_recursion_pending();
     }
-    if (!entry->is_regular_file(error) || !is_source(entry->path())) continue;
-    const auto text = read_file(entry->path(), kMostBytes);
+    // A link may lead out of the folder.
+    if (entry->is_symlink(error) || !entry->is_regular_file(error) || !is_source(entry->path())) continue;
+    const auto text = read_file(entry->path(), kMostBytes, Links::refuse);
     if (!text.ok()) continue;
     files.push_back({.path = entry->path().lexically_relative(folder).string(),
                      .scopes = outline_of(*text, Listed::declarations_too)});

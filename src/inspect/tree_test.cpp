@@ -38,5 +38,20 @@ TEST(Tree, FitsThisProject) {
   EXPECT_LE(as_text(*files, 500).size(), 2000u);
 }
 
+TEST(Tree, FollowsNoLinkOutOfTheFolder) {
+  const ScratchFolder folder;
+  const std::filesystem::path tree = folder.path() / "tree";
+  std::filesystem::create_directories(tree);
+  std::filesystem::create_directories(folder.path() / "outside");
+  ASSERT_TRUE(write_file(folder.path() / "outside" / "secret.cpp", "int secret_function() { return 1; }\n").ok());
+  ASSERT_TRUE(write_file(tree / "own.cpp", "int own_function() { return 1; }\n").ok());
+  std::filesystem::create_symlink(folder.path() / "outside" / "secret.cpp", tree / "link.cpp");
+  std::filesystem::create_directory_symlink(folder.path() / "outside", tree / "more");
+  const auto files = read_tree(tree);
+  ASSERT_TRUE(files.ok());
+  ASSERT_EQ(files->size(), 1u);
+  EXPECT_EQ(files->front().path, "own.cpp");
+}
+
 }  // namespace
 }  // namespace kw::inspect

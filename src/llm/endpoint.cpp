@@ -155,10 +155,9 @@ const std::vector<Provider>& all_providers() {
 std::string Endpoint::name() const { return (provider != nullptr ? provider->name : "") + ":" + model; }
 
 Result<Endpoint> endpoint_named(const std::string& name, const std::filesystem::path& config) {
-  const std::filesystem::path file = config.empty() ? "kw.toml" : config;
+  const std::filesystem::path& file = config;
   std::vector<std::string> known;
-  std::error_code error;
-  if (!config.empty() || std::filesystem::exists(file, error)) {
+  if (!file.empty()) {
     KW_TRY(const std::string text, read_file(file, 1 << 20));
     try {
       const toml::table whole = toml::parse(text);

@@ -54,7 +54,7 @@ struct Endpoint {
   std::string name() const;
 };
 
-// `config`: a kw.toml, or empty for the one in the current folder, if there is one.
+// `config`: a kw.toml that the user trusts with programs, addresses and keys; empty: none.
 Result<Endpoint> endpoint_named(const std::string& name, const std::filesystem::path& config = {});
 
 }  // namespace kw::llm

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <httplib.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "mcp/desk.h"
+#include "mcp/gate.h"
 #include "mcp/protocol.h"
 
 namespace kw::mcp {
@@ -22,8 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// So many connections are served at once; others wait in the system's queue.
-constexpr std::size_t kMostConnections = 48;
+// For a client that does not read what it asked for.
+constexpr auto kMostWriting = 10s;
 constexpr std::size_t kMostSessions = 64;
 constexpr auto kIdleSession = 1h;
 // A reply that is ready by then is sent whole, a later one as a stream.
@@ -34,31 +36,6 @@ constexpr char kJsonType[] = "application/json";
 constexpr char kStreamType[] = "text/event-stream";
 constexpr char kSessionHeader[] = "Mcp-Session-Id";
 
-// A thread a connection, and no more than kMostConnections: whoever accepts them waits for a place.
-class Connections : public httplib::TaskQueue {
- public:
-  void enqueue(std::function<void()> serve) override {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [&] { return count_ < kMostConnections; });
-    ++count_;
-    std::thread([this, serve = std::move(serve)] {
-      serve();
-      const std::lock_guard done(lock_);
-      --count_;
-      changed_.notify_all();
-    }).detach();
-  }
-  void shutdown() override {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [&] { return count_ == 0; });
-  }
-
- private:
-  std::mutex lock_;
-  std::condition_variable changed_;
-  std::size_t count_ = 0;
-};
-
 // The time it takes says nothing of where they differ.
 bool same_secret(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
@@ -68,19 +45,28 @@ bool same_secret(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-// "localhost:8000", "127.0.0.1", "[::1]:80"
-bool is_this_machine(std::string host) {
-  if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
-  host = host.substr(0, host.find(':'));
-  return host == "localhost" || host == "127.0.0.1";
+}  // namespace
+
+bool is_this_machine(std::string_view host) {
+  for (const std::string_view name : {"localhost", "127.0.0.1", "[::1]"}) {
+    if (!host.starts_with(name)) continue;
+    std::string_view rest = host.substr(name.size());
+    if (rest.empty()) return true;
+    if (rest.front() != ':') continue;
+    rest.remove_prefix(1);
+    return !rest.empty() && rest.size() <= 5 && rest.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  return false;
 }
 
-bool is_own_origin(const std::string& origin) {
-  for (const std::string scheme : {"http://", "https://"}) {
+bool is_own_origin(std::string_view origin) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
     if (origin.starts_with(scheme)) return is_this_machine(origin.substr(scheme.size()));
   }
   return false;
 }
+
+namespace {
 
 std::optional<std::string> header_of(const httplib::Request& request, const char* name) {
   if (!request.has_header(name)) return std::nullopt;
@@ -137,6 +123,49 @@ struct Running {
 
 std::string event(const std::string& message) { return "event: message\ndata: " + message + "\n\n"; }
 
+// A request that lies whole in memory, and the socket to which the answer goes.
+class WholeRequest : public httplib::Stream {
+ public:
+  WholeRequest(std::string_view text, int socket) : left_(text), socket_(socket) {}
+
+  bool is_readable() const override { return !left_.empty(); }
+  bool is_writable() const override {
+    char byte = 0;
+    const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  }
+  ssize_t read(char* into, std::size_t size) override {
+    const std::size_t count = left_.copy(into, size);
+    left_.remove_prefix(count);
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* text, std::size_t size) override {
+    return send_all(socket_, {text, size}, kMostWriting) ? static_cast<ssize_t>(size) : -1;
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { ip = "127.0.0.1", port = 0; }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ip = "127.0.0.1", port = 0; }
+  socket_t socket() const override { return socket_; }
+
+ private:
+  std::string_view left_;
+  int socket_;
+};
+
+// httplib for what it is good at: routes, responses and streams. Connections are the gate's.
+class Routes : public httplib::Server {
+ public:
+  // It takes a server without a listening socket for one that is shutting down, and cuts its streams off. Any number
+  // will do: it is never used.
+  Routes() { svr_sock_ = 0; }
+
+  // True: the connection may go on.
+  bool serve(const std::string& request, int socket) {
+    WholeRequest stream(request, socket);
+    bool closed = false;
+    return process_request(stream, false, closed, nullptr) && !closed;
+  }
+};
+
 struct Session {
   std::shared_ptr<Conversation> conversation;
   Clock::time_point used;
@@ -149,22 +178,14 @@ struct HttpServer::Inside {
 
   Desk& desk;
   const HttpRules rules;
-  httplib::Server server;
-  int port = 0;
+  Routes server;
+  std::optional<Gate> gate;
   std::mutex lock;  // of the sessions
   std::map<std::string, Session> sessions;
 
   void set_up() {
-    server.new_task_queue = [] { return new Connections; };
     server.set_payload_max_length(kMostMessageBytes);
-    server.set_read_timeout(10s);
-    server.set_write_timeout(10s);
-    server.set_keep_alive_timeout(5);
     server.set_keep_alive_max_count(100000);
-    server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      return admits(request, response) ? httplib::Server::HandlerResponse::Unhandled
-                                       : httplib::Server::HandlerResponse::Handled;
-    });
     server.Post("/mcp", [this](const auto& request, auto& response) { post(request, response); });
     server.Delete("/mcp", [this](const auto& request, auto& response) { end_session(request, response); });
     // We never speak first, so that there is nothing to listen to.
@@ -183,18 +204,15 @@ struct HttpServer::Inside {
     response.set_content(Conversation::refusal(code, why).text, kJsonType);
   }
 
-  bool admits(const httplib::Request& request, httplib::Response& response) const {
-    if (!is_this_machine(request.get_header_value("Host"))) {
-      refuse(response, 403, "this address is not served");
-    } else if (const auto origin = header_of(request, "Origin"); origin && !is_own_origin(*origin)) {
-      refuse(response, 403, "pages of other places may not call this");
-    } else if (!same_secret(request.get_header_value("Authorization"), "Bearer " + rules.token)) {
-      response.set_header("WWW-Authenticate", "Bearer");
-      refuse(response, 401, "a token is needed: Authorization: Bearer TOKEN; `kw mcp --http` printed it when it began");
-    } else {
-      return true;
+  std::optional<Refusal> refuses(const RequestHead& head) const {
+    const auto text_of = [&](const char* name) { return head.find(name) ? *head.find(name) : std::string(); };
+    if (!is_this_machine(text_of("Host"))) return Refusal{403, "this address is not served"};
+    if (const std::string* origin = head.find("Origin"); origin != nullptr && !is_own_origin(*origin)) {
+      return Refusal{403, "pages of other places may not call this"};
     }
-    return false;
+    if (same_secret(text_of("Authorization"), "Bearer " + rules.token)) return std::nullopt;
+    return Refusal{401, "a token is needed: Authorization: Bearer TOKEN; `kw mcp --http` printed it when it began",
+                   "WWW-Authenticate: Bearer"};
   }
 
   std::shared_ptr<Conversation> session_of(const std::string& id) {
@@ -330,20 +348,21 @@ HttpServer::~HttpServer() = default;
 Result<HttpServer> HttpServer::open(Desk& desk, HttpRules rules) {
   auto inside = std::make_unique<Inside>(desk, std::move(rules));
   inside->set_up();
-  const int wanted = inside->rules.port;
-  if (wanted == 0) {
-    inside->port = inside->server.bind_to_any_port("127.0.0.1");
-  } else {
-    inside->port = inside->server.bind_to_port("127.0.0.1", wanted) ? wanted : -1;
-  }
-  if (inside->port <= 0) return fail("port {} of 127.0.0.1 cannot be had: another program may use it", wanted);
+  Inside& self = *inside;
+  GateRules gate{
+      .limits = {.body_bytes = kMostMessageBytes},
+      .refuses = [&self](const RequestHead& head) { return self.refuses(head); },
+      .body_of = [](const Refusal& refusal) { return Conversation::refusal(kInvalidRequest, refusal.why).text; },
+      .serve = [&self](const std::string& request, int socket) { return self.server.serve(request, socket); }};
+  KW_TRY(Gate opened, Gate::open(inside->rules.port, std::move(gate)));
+  inside->gate.emplace(std::move(opened));
   return HttpServer(std::move(inside));
 }
 
-int HttpServer::port() const { return inside_->port; }
-std::string HttpServer::url() const { return fmt::format("http://127.0.0.1:{}/mcp", inside_->port); }
-void HttpServer::serve() { inside_->server.listen_after_bind(); }
-void HttpServer::stop() { inside_->server.stop(); }
+int HttpServer::port() const { return inside_->gate->port(); }
+std::string HttpServer::url() const { return fmt::format("http://127.0.0.1:{}/mcp", port()); }
+void HttpServer::serve() { inside_->gate->run(); }
+void HttpServer::stop() { inside_->gate->stop(); }
 
 std::string new_token() {
   unsigned char bytes[16];

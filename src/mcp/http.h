@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -38,6 +39,11 @@ class HttpServer {
   explicit HttpServer(std::unique_ptr<Inside> inside);
   std::unique_ptr<Inside> inside_;
 };
+
+// "localhost:8000", "127.0.0.1", "[::1]:80" and nothing else: no user before the name, no path after the port.
+bool is_this_machine(std::string_view host);
+// "http://localhost:8000"
+bool is_own_origin(std::string_view origin);
 
 // 32 letters that nobody guesses.
 std::string new_token();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/terminal.h"
+
 namespace kw::report {
 namespace {
 
@@ -22,9 +24,9 @@ int letters_of(const std::string& text) {
 std::string cut(const std::string& text, int most) {
   std::string kept;
   int letters = 0;
-  for (const char c : text) {
+  for (const char c : fit_for_a_line(text)) {
     if (!continues_a_letter(c) && ++letters > most) break;
-    kept += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
+    kept += c;
   }
   return kept;
 }

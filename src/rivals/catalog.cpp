@@ -1,6 +1,5 @@
 #include "rivals/catalog.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include "base/nearest.h"
 #include "base/process.h"
 #include "rivals/own_python.h"
-#include "sandbox/protocol.h"
 
 namespace kw::rivals {
 namespace {
@@ -52,9 +50,15 @@ Result<RivalFile> read_rival(const fs::path& file) {
   std::istringstream words(said(text, "packages"));
   for (std::string word; words >> word;) rival.packages.push_back(word);
   if (rival.packages.empty()) return fail("{}: has no line `# packages:`", file.string());
+  if (const auto lock = read_file(fs::path(file).replace_extension(".lock"), 1 << 20); lock.ok()) rival.lock = *lock;
   rival.only_asked = said(text, "only when asked");
   rival.module = said(text, "module");
   return rival;
+}
+
+// Another list of hashes is another installation.
+std::string stamp_of(const RivalFile& rival) {
+  return fmt::format("{}{:016x}", joined(rival.packages), hash_of(rival.lock));
 }
 
 // The last lines of what a program printed.
@@ -84,14 +88,30 @@ Status run_logged(const std::vector<std::string>& words, const fs::path& log, co
 
 Status make_environment(const RivalFile& rival, const fs::path& log) {
   const fs::path folder = rival.environment();
-  KW_CHECK(run_logged({"python3", "-m", "venv", folder.string()}, log,
+  KW_CHECK(run_logged({"python3", "-I", "-m", "venv", folder.string()}, log,
                       "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
-  std::vector<std::string> words = {
-      rival.python().string(), "-m",  "pip",       "install", "--disable-pip-version-check", "--no-input",
-      "--progress-bar",        "off", "--retries", "2"};
-  words.insert(words.end(), rival.packages.begin(), rival.packages.end());
+  if (rival.lock.empty()) return fail("{} has no list of hashes beside it", rival.file.string());
+  const fs::path lock = folder / "packages.lock";
+  KW_CHECK(write_file(lock, rival.lock));
+  const std::vector<std::string> words = {rival.python().string(),
+                                          "-I",
+                                          "-m",
+                                          "pip",
+                                          "install",
+                                          "--disable-pip-version-check",
+                                          "--no-input",
+                                          "--progress-bar",
+                                          "off",
+                                          "--retries",
+                                          "2",
+                                          "--require-hashes",
+                                          "--only-binary",
+                                          ":all:",
+                                          "--no-deps",
+                                          "-r",
+                                          lock.string()};
   KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
-  return write_file(folder / kStamp, joined(rival.packages));
+  return write_file(folder / kStamp, stamp_of(rival));
 }
 
 fs::path failure_file(const RivalFile& rival) { return rival.environment().string() + ".failed"; }
@@ -107,7 +127,7 @@ std::string RivalFile::version() const {
 }
 
 fs::path RivalFile::environment() const {
-  const std::string what = own ? own->program.string() + " " + own->version : joined(packages);
+  const std::string what = own ? own->program.string() + " " + own->version : stamp_of(*this);
   return cache_folder() / "rivals" / fmt::format("{}-{:08x}", name, hash_of(what) & 0xffffffff);
 }
 
@@ -117,7 +137,7 @@ bool RivalFile::installed() const {
   if (own) return true;
   const auto stamp = read_file(environment() / kStamp);
   std::error_code error;
-  return stamp.ok() && *stamp == joined(packages) && fs::exists(python(), error);
+  return stamp.ok() && *stamp == stamp_of(*this) && fs::exists(python(), error);
 }
 
 Result<std::vector<RivalFile>> all_rivals(const std::string& own_python) {
@@ -151,8 +171,7 @@ Status install(const RivalFile& rival) {
   fs::create_directories(folder.parent_path(), error);
   if (error) return fail("{}: {}", folder.parent_path().string(), error.message());
   // Two at once: the second waits, and finds it done.
-  const sandbox::Descriptor lock(::open((folder.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock) return fail("{}: cannot be written", folder.parent_path().string());
+  KW_TRY(const Descriptor lock, open_lock_file(folder.string() + ".lock"));
   ::flock(lock.get(), LOCK_EX);
   if (rival.installed()) return {};
   KW_CHECK(remove(rival));

@@ -1,8 +1,10 @@
 // Which frameworks can be rivals, and where they are installed.
 //
-// A rival is one file, rivals/NAME.py. Its first line says what it is; a line `# packages:` says what pip installs for
-// it, each version the one that was tried. Every rival has a Python environment of its own in the cache, so that no two
-// of them quarrel, and nothing of the user's is touched.
+// A rival is one file, rivals/NAME.py. Its first line says what it is; a line `# packages:` says what it needs, each
+// version the one that was tried. rivals/NAME.lock beside it names all wheels that pip may install for that, by their
+// SHA-256 (rivals/shared/lock.py writes it): nothing else is installed, and no package runs code while it is. Every
+// rival has a Python environment of its own in the cache, so that no two of them quarrel, and nothing of the user's is
+// touched.
 //
 // One that is very large says so in a line `# only when asked: SIZE` and is never installed unasked; with a line
 // `# module: NAME` it is run by the user's own Python where that can import the module.
@@ -28,7 +30,8 @@ struct RivalFile {
   std::string name;
   std::string about;
   std::filesystem::path file;
-  std::vector<std::string> packages = {};  // as pip is told
+  std::vector<std::string> packages = {};  // what it is made of, with the versions that were tried
+  std::string lock = {};                   // the text of NAME.lock: all that pip installs, with hashes
   std::string only_asked = {};             // its size, where it is too large to be installed unasked
   std::string module = {};                 // that the user's own Python may have
   std::optional<OwnPython> own = {};       // where it has

@@ -17,10 +17,15 @@ using namespace std::chrono_literals;
 
 constexpr auto kMostTime = 20s;
 
-// Imports nothing: that would take seconds. What it prints is one line of JSON.
+// Imports nothing of the frameworks: that would take seconds. Python is isolated, and so knows neither PYTHONPATH nor
+// the user's own packages: the former's folders come as the second word, the latter are asked for. What it prints is
+// one line of JSON.
 constexpr char kQuestion[] = R"(
-import importlib.metadata, importlib.util, json, os, sys
+import importlib.metadata, importlib.util, json, os, site, sys
 module = sys.argv[1]
+sys.path[:0] = [one for one in sys.argv[2].split(":") if one]
+if sys.prefix == sys.base_prefix and site.getusersitepackages() not in sys.path:
+    sys.path.append(site.getusersitepackages())
 found = all(importlib.util.find_spec(name) for name in (module, "numpy"))
 try:
     version = importlib.metadata.version(module) if found else ""
@@ -47,8 +52,9 @@ Json ask(const std::string& module, const std::string& python, const fs::path& f
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   const fs::path log = file.string() + ".log";
-  // Not the working folder, where a file may have the name of a module: a program of -c looks there first.
-  const auto code = run_program({python, "-c", kQuestion, module}, log, false, kMostTime);
+  const char* path = std::getenv("PYTHONPATH");
+  const std::string folders = absolute_path_entries(path ? path : "");
+  const auto code = run_program({python, "-I", "-c", kQuestion, module, folders}, log, false, kMostTime);
   const auto text = read_file(log, 1 << 20);
   fs::remove(log, error);
   if (!code.ok() || *code != 0 || !text.ok()) return nullptr;
@@ -58,7 +64,9 @@ Json ask(const std::string& module, const std::string& python, const fs::path& f
 }  // namespace
 
 std::optional<OwnPython> find_own(const std::string& module, const std::string& python) {
-  const std::string named = python.empty() ? "python3" : python;
+  // A path from the working folder is one that the user has given.
+  const bool is_path = python.find('/') != std::string::npos;
+  const std::string named = python.empty() ? "python3" : is_path ? fs::absolute(python).string() : python;
   // Which program that is, and what it finds: another one as soon as a virtual environment is entered.
   std::string meant = named;
   for (const char* variable : {"PATH", "PYTHONPATH"}) {

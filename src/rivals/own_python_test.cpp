@@ -52,11 +52,15 @@ TEST_F(OwnPythonTest, FollowsTheUserIntoAVirtualEnvironment) {
   add("numpy");
   const ScratchVariable nothing_else("PYTHONPATH", "");
   EXPECT_FALSE(find_own("kwframework", ""));
-  const fs::path bin = folder_.path() / "venv" / "bin", python = bin / "python3";
+  const fs::path venv = folder_.path() / "venv", bin = venv / "bin";
   fs::create_directories(bin);
-  ASSERT_TRUE(
-      write_file(python, "#!/bin/sh\nPYTHONPATH=" + packages_.string() + " exec /usr/bin/python3 \"$@\"\n").ok());
-  fs::permissions(python, fs::perms::owner_all);
+  fs::create_symlink("/usr/bin/python3", bin / "python3");
+  ASSERT_TRUE(write_file(venv / "pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n").ok());
+  for (int minor = 8; minor < 20; ++minor) {
+    const fs::path lib = venv / "lib" / ("python3." + std::to_string(minor));
+    fs::create_directories(lib);
+    fs::create_directory_symlink(packages_, lib / "site-packages");
+  }
   const ScratchVariable path("PATH", bin.string() + ":" + std::getenv("PATH"));
   EXPECT_TRUE(find_own("kwframework", ""));
 }
@@ -70,6 +74,61 @@ TEST_F(OwnPythonTest, MakesARivalOfIt) {
   EXPECT_TRUE(rival.installed());
   EXPECT_EQ(rival.version(), "9.9");
   EXPECT_EQ(rival.python(), rival.own->program);
+}
+
+// A cloned folder, in which files have the names of Python's own modules: whoever imports one leaves a trace.
+class HostileFolder {
+ public:
+  HostileFolder() {
+    for (const char* module : {"json", "site", "importlib", "venv", "ensurepip", "pip", "numpy", "socket", "worker"}) {
+      const std::string text = "open('" + trace_.string() + "', 'w').close()\n";
+      EXPECT_TRUE(write_file(folder_.path() / (std::string(module) + ".py"), text).ok());
+    }
+    fs::current_path(folder_.path());
+  }
+  ~HostileFolder() { fs::current_path(before_); }
+
+  bool has_run() const { return fs::exists(trace_); }
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  const fs::path before_ = fs::current_path();
+  const ScratchFolder folder_;
+  const fs::path trace_ = folder_.path() / "trace";
+};
+
+TEST_F(OwnPythonTest, RunsNothingOfTheWorkingFolder) {
+  add("kwframework");
+  add("numpy");
+  const HostileFolder hostile;
+  EXPECT_TRUE(find_own("kwframework", ""));
+  EXPECT_FALSE(hostile.has_run());
+}
+
+TEST_F(OwnPythonTest, RunsNothingOfARelativeEntryOfPath) {
+  const HostileFolder hostile;
+  ASSERT_TRUE(write_file("python3", "#!/bin/sh\ntouch " + (hostile.path() / "trace").string() + "\n").ok());
+  fs::permissions("python3", fs::perms::owner_all);
+  for (const std::string start : {".:", ":", "./:"}) {
+    const ScratchVariable path("PATH", start + std::getenv("PATH"));
+    find_own("kwframework", "");
+  }
+  const ScratchVariable modules("PYTHONPATH", ".:" + packages_.string());
+  find_own("kwframework", "");
+  EXPECT_FALSE(hostile.has_run());
+}
+
+class SlowOwnPython : public OwnPythonTest {};
+
+TEST_F(SlowOwnPython, AnInstallationRunsNothingOfTheWorkingFolder) {
+  const ScratchVariable nowhere("PIP_INDEX_URL", "file:///nonexistent");
+  const HostileFolder hostile;
+  const RivalFile rival{
+      .name = "nothing", .about = "", .file = "nothing.py", .packages = {"kw-nothing==1"}, .lock = "kw-nothing==1\n"};
+  const Status installed = install(rival);
+  ASSERT_FALSE(installed.ok());
+  EXPECT_NE(installed.error().message.find("No matching distribution"), std::string::npos) << installed.error().message;
+  EXPECT_FALSE(hostile.has_run());
 }
 
 TEST_F(OwnPythonTest, NeedsAPythonThatAnswers) {

@@ -1,11 +1,8 @@
 #include "rivals/worker.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,40 +13,19 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/process.h"
+
 namespace kw::rivals {
 namespace {
 
 // A framework that needs more than this for an operator has gone astray; nor may it take more than half the machine's.
-constexpr rlim_t kMostMemory = rlim_t{12} << 30;
+constexpr std::uint64_t kMostMemory = std::uint64_t{12} << 30;
 // Of each file that it writes.
-constexpr rlim_t kMostFile = rlim_t{2} << 30;
+constexpr std::uint64_t kMostFile = std::uint64_t{2} << 30;
 // One that has let go of its socket is ending, and how is told by the system when it is done: on a busy machine later.
 constexpr std::chrono::seconds kMostEnding{5};
 // Where the worker finds its end of the socket.
 constexpr int kLink = 3;
-
-// Between fork and exec: only what a signal handler may do.
-[[noreturn]] void become(const char* const* words, const char* const* environment, int link, rlim_t most_memory) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setsid();
-  const int nothing = ::open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) ::dup2(nothing, fd);
-  if (link == kLink) {
-    ::fcntl(link, F_SETFD, 0);
-  } else {
-    ::dup2(link, kLink);
-  }
-  if (::unshare(CLONE_NEWNET) != 0) {
-    // Without the right to do so, as the only user of a world of its own.
-    [[maybe_unused]] const int off = ::unshare(CLONE_NEWUSER | CLONE_NEWNET);
-  }
-  const rlimit memory{most_memory, most_memory}, file{kMostFile, kMostFile}, core{0, 0};
-  ::setrlimit(RLIMIT_DATA, &memory);
-  ::setrlimit(RLIMIT_FSIZE, &file);
-  ::setrlimit(RLIMIT_CORE, &core);
-  ::execve(words[0], const_cast<char* const*>(words), const_cast<char* const*>(environment));
-  ::_exit(127);
-}
 
 }  // namespace
 
@@ -82,23 +58,25 @@ Result<Worker> Worker::start(const RivalFile& rival) {
     return fail("no socket for the rival {}: {}", rival.name, ::strerror(errno));
   }
   sandbox::Descriptor ours(ends[0]), theirs(ends[1]);
-  const std::string python = rival.python().string(), file = rival.file.string();
-  const std::string link = std::to_string(kLink), worker = program.string();
-  const std::string path = "PYTHONPATH=" + (rival.own ? rival.own->path : "");
-  // -s: nothing of the user's own packages, unless they are what is meant: then the path names them; -B: nothing is
-  // written beside the sources.
-  const char* const words[] = {python.c_str(), "-s", "-B", worker.c_str(), file.c_str(), link.c_str(), nullptr};
-  const char* const environment[] = {
-      "PATH=/usr/bin:/bin", "HOME=/nonexistent",      "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
-      "MKL_NUM_THREADS=1",  "OPENBLAS_NUM_THREADS=1", path.c_str(),   nullptr};
-  const rlim_t half = static_cast<rlim_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) / 2;
-  const rlim_t most_memory = std::min(kMostMemory, half);
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail("the rival {} cannot be started: {}", rival.name, ::strerror(errno));
-  if (pid == 0) become(words, environment, theirs.get(), most_memory);
+  // -I: nothing of the working folder, the environment or the user's own packages; where the latter are what is meant,
+  // the last word names their folders. -B: nothing is written beside the sources.
+  Program worker{.words = {rival.python().string(), "-I", "-B", program.string(), rival.file.string(),
+                           std::to_string(kLink), rival.own ? rival.own->path : ""},
+                 .variables = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
+                               "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},
+                 .only_these_variables = true,
+                 .third = theirs.get(),
+                 .off_network = true,
+                 .ends_with_us = true};
+  const auto half =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  worker.memory_bytes = std::min(kMostMemory, half);
+  worker.file_bytes = kMostFile;
+  const auto pid = start_program(worker);
+  if (!pid.ok()) return fail("the rival {} cannot be started: {}", rival.name, pid.error().message);
   Worker started;
   started.process_ = std::make_unique<Process>();
-  started.process_->pid = pid;
+  started.process_->pid = *pid;
   started.process_->link = std::move(ours);
   return started;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -15,20 +17,52 @@
 namespace kw::runs {
 namespace {
 
-Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks) {
+namespace fs = std::filesystem;
+
+// Where a batch may read.
+struct BatchFolders {
+  std::vector<fs::path> allowed;
+
+  // The path without links and dots.
+  Result<std::string> checked(const std::string& file) const {
+    std::error_code error;
+    const fs::path path = fs::canonical(file, error);
+    if (error) return fail("{}: no such file", file);
+    for (const fs::path& folder : allowed) {
+      const fs::path root = fs::canonical(folder, error);
+      if (!error && std::ranges::mismatch(root, path).in1 == root.end()) return path.string();
+    }
+    return fail("{}: lies outside of the batch's folder; where that is meant: --files DIR", file);
+  }
+
+  // "model.onnx:NODE" and "suite.toml:NAME" name files too.
+  Status check_task(const std::string& name) const {
+    for (const char* ending : {".onnx", ".toml"}) {
+      const std::size_t end = name.find(ending);
+      if (end == std::string::npos) continue;
+      if (const auto path = checked(name.substr(0, end + 5)); !path.ok()) return path.error();
+    }
+    return {};
+  }
+};
+
+Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::string, Task>& tasks,
+                            const BatchFolders& folders) {
   const auto text_at = [&](const char* key) -> std::string {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
   };
   const std::string name = text_at("task");
   if (name.empty()) return fail("\"task\" is missing");
   if (!tasks.contains(name)) {
+    KW_CHECK(folders.check_task(name));
     KW_TRY(Task task, suites::find_task(name));
     tasks.emplace(name, std::move(task));
   }
   rules.task = &tasks.at(name);
   if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
   if (json.contains("file")) {
-    KW_TRY(rules.source, read_kernel(text_at("file")));
+    KW_TRY(const std::string file, folders.checked(text_at("file")));
+    KW_TRY(rules.source, read_kernel(file));
   } else {
     rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
   }
@@ -45,7 +79,8 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
   return rules;
 }
 
-BatchLine parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks) {
+BatchLine parse_line(const std::string& text, const judge::Case& rules, std::map<std::string, Task>& tasks,
+                     const BatchFolders& folders) {
   BatchLine line;
   const Json json = Json::parse_quietly(text);
   if (!json.is_object()) {
@@ -62,7 +97,7 @@ BatchLine parse_line(const std::string& text, const judge::Case& rules, std::map
     }
     for (const Json& parent : json["parents"]) line.parents.push_back(parent.dump());
   }
-  auto wanted = case_of(json, rules, tasks);
+  auto wanted = case_of(json, rules, tasks, folders);
   if (wanted.ok()) {
     line.wanted = *std::move(wanted);
   } else {
@@ -74,7 +109,10 @@ BatchLine parse_line(const std::string& text, const judge::Case& rules, std::map
 }  // namespace
 
 Result<std::vector<BatchLine>> parse_batch(const std::string& file, const judge::Case& rules,
-                                           std::map<std::string, Task>& tasks) {
+                                           std::map<std::string, Task>& tasks,
+                                           const std::vector<std::string>& more_folders) {
+  BatchFolders folders{.allowed = {fs::absolute(file).parent_path()}};
+  for (const std::string& more : more_folders) folders.allowed.emplace_back(more);
   KW_TRY(const std::string text, read_file(file));
   std::vector<BatchLine> lines;
   std::istringstream stream(text);
@@ -82,7 +120,7 @@ Result<std::vector<BatchLine>> parse_batch(const std::string& file, const judge:
   for (std::string one; std::getline(stream, one);) {
     ++number;
     if (one.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(parse_line(one, rules, tasks));
+    lines.push_back(parse_line(one, rules, tasks, folders));
     lines.back().number = number;
   }
   if (lines.empty()) return fail("{}: there is nothing to judge in it", file);

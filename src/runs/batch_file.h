@@ -26,9 +26,11 @@ struct BatchLine {
   std::optional<judge::Case> wanted;
 };
 
-// `rules` hold for every line; the tasks that lines name are added to `tasks`, where their cases find them.
+// A batch may come from anybody, and what it reads lands in the record: its lines may name files below the batch's own
+// folder and below `more_folders`, no others. `rules` hold for every line; the tasks that lines name are added to `tasks`, where their cases find them.
 Result<std::vector<BatchLine>> parse_batch(const std::string& file, const judge::Case& rules,
-                                           std::map<std::string, Task>& tasks);
+                                           std::map<std::string, Task>& tasks,
+                                           const std::vector<std::string>& more_folders = {});
 
 // "a, b" of the suites that the lines' tasks come from.
 std::string suites_of(const std::vector<BatchLine>& lines);

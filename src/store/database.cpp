@@ -136,6 +136,13 @@ Result<Database> Database::open(const fs::path& file, Access access) {
   const int code = ::sqlite3_open_v2(address_of(file, access).c_str(), &opened, flags, nullptr);
   database.database_.reset(opened);
   if (code != SQLITE_OK) return failure(code, database.file_, opened ? ::sqlite3_errmsg(opened) : "no memory");
+  // The file may have come from anywhere: what stands in its schema runs nothing here.
+  for (const auto& [option, value] : {std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                      {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                      {SQLITE_DBCONFIG_DEFENSIVE, 1}}) {
+    ::sqlite3_db_config(opened, option, value, nullptr);
+  }
   ::sqlite3_extended_result_codes(opened, 1);
   ::sqlite3_busy_timeout(opened, kMostWait_ms);
   return database;

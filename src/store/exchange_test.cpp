@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/random.h"
 #include "base/scratch.h"
 #include "store/by_hand.h"
 
@@ -141,6 +142,53 @@ TEST_F(Exchange, WritesAFolderOfKernels) {
   EXPECT_EQ(*read_file(folder_.path() / "kernels/0001_Relu_accepted.cpp"), "// one\n");
   EXPECT_EQ(*read_file(folder_.path() / "kernels/0004_Relu_open.cpp"), "four");
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "kernels/index.csv"));
+}
+
+TEST_F(Exchange, WhatIsImportedCountsForNothing) {
+  std::string forged = lines_of(here_);
+  for (std::size_t at; (at = forged.find("\"time_ns\":100")) != std::string::npos;)
+    forged.replace(at, 13, "\"time_ns\":1.0");
+  ASSERT_TRUE(import_json_lines(there_, forged, "forged.jsonl").ok());
+  EXPECT_FALSE(there_.run(1)->is_own);
+  const std::string relu = hash_of(task_by_hand());
+  EXPECT_TRUE(there_.contenders(relu, "this")->empty());
+  EXPECT_EQ(there_.elsewhere("Relu", relu, "this")->foreign, 2);
+  EXPECT_EQ(here_.contenders(relu, "this")->size(), 2u) << "where they were judged they count";
+}
+
+TEST_F(Exchange, RefusesDeepAndMistypedLines) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& line : {deep, "{\"kind\":" + deep + "}", "{\"kind\":\"run\",\"rules\":" + deep + "}",
+                                  std::string("{\"kind\":7}"), std::string("{\"kind\":\"run\",\"format\":\"x\"}"),
+                                  std::string("{\"kind\":\"run\",\"format\":1,\"origin\":[]}"), std::string("{}"),
+                                  std::string("null"), std::string("\"\"")}) {
+    const auto imported = import_json_lines(there_, line, "x");
+    ASSERT_FALSE(imported.ok());
+    EXPECT_TRUE(imported.error().message.starts_with("x:1: ")) << imported.error().message;
+  }
+}
+
+// Damaged records: an Error with the line or a run that counts for nothing, and never a crash.
+TEST_F(Exchange, BearsDamage) {
+  const std::string lines = lines_of(here_);
+  Random random(5);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = lines;
+    for (std::int64_t k = random.integer(1, 4); k > 0; --k) {
+      const auto at = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(damaged.size()) - 10));
+      if (random.chance(0.5)) {
+        damaged[at] = static_cast<char>(random.bits());
+      } else {
+        damaged.erase(at, static_cast<std::size_t>(random.integer(1, 9)));
+      }
+    }
+    const auto imported = import_json_lines(there_, damaged, "x");
+    refused += imported.ok() ? 0 : 1;
+    EXPECT_TRUE(imported.ok() || imported.error().message.starts_with("x:"));
+  }
+  EXPECT_GT(refused, 50);
+  EXPECT_TRUE(there_.contenders(hash_of(task_by_hand()), "this")->empty());
 }
 
 }  // namespace

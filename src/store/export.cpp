@@ -24,14 +24,8 @@ Json parsed(const std::string& text) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-bool is_utf8(const std::string& text) {
-  try {
-    [[maybe_unused]] const std::string written = Json(text).dump();
-    return true;
-  } catch (const JsonError&) {
-    return false;
-  }
-}
+// What is no UTF-8 comes back as something else.
+bool is_utf8(const std::string& text) { return Json::parse_quietly(Json(text).dump()) == Json(text); }
 
 std::string hex_of(const std::string& bytes) {
   std::string digits;

@@ -1,16 +1,27 @@
 #include "store/lessons.h"
 
+#include "store/seal.h"
+
 namespace kw::store {
+namespace {
+
+std::string content_of(const std::string& machine_identity, const Lesson& lesson, const std::string& at) {
+  return "lesson;" + parts_joined({machine_identity, lesson.family, lesson.task, fmt::format("{}", lesson.size),
+                                   lesson.technique, lesson.settings, fmt::format("{}", lesson.time), at});
+}
+
+}  // namespace
 
 Status add_lessons(const Store& store, const std::string& machine_identity, std::span<const Lesson> lessons) {
   const Database& database = store.database();
   KW_TRY(Transaction transaction, Transaction::begin(database));
   KW_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO lesson (machine, family, task, size, technique, "
-                                            "settings, time, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+                                            "settings, time, at, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   const std::string now = time_now();
   for (const Lesson& lesson : lessons) {
     insert.bind(machine_identity).bind(lesson.family).bind(lesson.task).bind(lesson.size);
     insert.bind(lesson.technique).bind(lesson.settings).bind(lesson.time).bind(now);
+    insert.bind(seal_of(content_of(machine_identity, lesson, now)));
     KW_CHECK(insert.run());
   }
   return transaction.commit();
@@ -18,16 +29,18 @@ Status add_lessons(const Store& store, const std::string& machine_identity, std:
 
 Result<std::vector<Lesson>> lessons_of(const Store& store, const std::string& machine_identity,
                                        const std::string& family) {
-  KW_TRY(Statement rows, store.database().prepare(
-                             "SELECT family, task, size, technique, settings, time, at FROM lesson WHERE machine = ? "
-                             "AND (family = ? OR ? = '') ORDER BY family, task, time"));
+  KW_TRY(Statement rows,
+         store.database().prepare(
+             "SELECT family, task, size, technique, settings, time, at, seal FROM lesson WHERE machine = ? "
+             "AND (family = ? OR ? = '') ORDER BY family, task, time"));
   rows.bind(machine_identity).bind(family).bind(family);
   std::vector<Lesson> lessons;
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return lessons;
-    lessons.push_back(
-        {rows.text(0), rows.text(1), rows.real(2), rows.text(3), rows.text(4), rows.real(5), rows.text(6)});
+    Lesson one{rows.text(0), rows.text(1), rows.real(2), rows.text(3), rows.text(4), rows.real(5), rows.text(6)};
+    // One that came from elsewhere would send every search astray.
+    if (is_seal_of(content_of(machine_identity, one, one.at), rows.text(7))) lessons.push_back(std::move(one));
   }
 }
 

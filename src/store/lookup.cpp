@@ -6,13 +6,16 @@
 
 #include "base/nearest.h"
 #include "store/packed.h"
+#include "store/seal.h"
+#include "store/sha256.h"
 #include "store/store.h"
 
 namespace kw::store {
 namespace {
 
 constexpr char kSelectRun[] =
-    "SELECT id, origin, began_at, changed_at, state, command, suite, author, strategy, seed, rules, planned FROM run ";
+    "SELECT id, origin, began_at, changed_at, state, command, suite, author, strategy, seed, rules, planned, seal FROM "
+    "run ";
 
 RunSummary run_of(const Statement& row) {
   RunSummary run;
@@ -28,6 +31,7 @@ RunSummary run_of(const Statement& row) {
                .seed = row.optional_integer(9),
                .rules = row.text(10)};
   run.planned = row.integer(11);
+  run.is_own = is_seal_of(content_of_run(run.origin, run.about), row.text(12));
   return run;
 }
 
@@ -179,6 +183,21 @@ Result<std::vector<Recorded::Against>> speedups_of(Statement& select, std::int64
   }
 }
 
+Result<std::int64_t> foreign_verdicts(const Database& database, const std::string& task_hash,
+                                      const std::string& machine_identity) {
+  KW_TRY(Statement rows,
+         database.prepare("SELECT verdict.item FROM verdict JOIN task ON task.id = verdict.task "
+                          "JOIN machine ON machine.id = verdict.machine WHERE task.hash = ? AND machine.identity = ? "
+                          "AND accepted = 1 AND time_ns IS NOT NULL"));
+  rows.bind(task_hash).bind(machine_identity);
+  for (std::int64_t count = 0;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return count;
+    KW_TRY(const bool own, is_own_verdict(database, rows.integer(0)));
+    count += own ? 0 : 1;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<RunSummary>> Store::runs() const {
@@ -306,7 +325,10 @@ Result<std::string> Store::source(const std::string& hash) const {
   rows.bind(hash);
   KW_TRY(const bool row, rows.step());
   if (!row) return fail("there is no source {} in {}", hash, database_.file());
-  return unpack(rows.text(0));
+  KW_TRY(std::string text, unpack(rows.text(0)));
+  if (sha256(text) != hash)
+    return fail("{}: the source {} was changed: it is not what its hash says", database_.file(), hash);
+  return text;
 }
 
 Result<TaskSnapshot> Store::task(const std::string& hash) const {
@@ -342,10 +364,13 @@ Result<Candidate> Store::candidate(const std::string& hash) const {
 }
 
 Result<std::optional<Store::Earlier>> Store::earlier(const std::string& key) const {
-  KW_TRY(Statement rows, database_.prepare("SELECT item, json FROM verdict WHERE key = ? ORDER BY item DESC LIMIT 1"));
+  KW_TRY(Statement rows, database_.prepare("SELECT item, json FROM verdict WHERE key = ? ORDER BY item DESC"));
   rows.bind(key);
-  KW_TRY(const bool row, rows.step());
-  if (!row) return std::optional<Earlier>();
+  for (bool own = false; !own;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return std::optional<Earlier>();
+    KW_TRY(own, is_own_verdict(database_, rows.integer(0)));
+  }
   Earlier earlier;
   KW_TRY(earlier.json, unpack(rows.text(1)));
   KW_TRY(Statement speedups, database_.prepare(kSelectSpeedups));
@@ -382,6 +407,8 @@ Result<std::vector<Contender>> Store::contenders(const std::string& task_hash,
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return all;
+    KW_TRY(const bool own, is_own_verdict(database_, rows.integer(0)));
+    if (!own) continue;
     all.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5),
                    rows.text(6), rows.text(7), rows.real(8), rows.optional_real(9), rows.text(10), rows.text(11),
                    rows.real(12), rows.real(13), rows.real(14)});
@@ -396,6 +423,7 @@ Result<Store::Elsewhere> Store::elsewhere(const std::string& task_name, const st
                            "WHERE task.name = ? AND accepted = 1 GROUP BY 1, 2, 3"));
   rows.bind(task_hash).bind(machine_identity).bind(task_name);
   Elsewhere elsewhere;
+  KW_TRY(elsewhere.foreign, foreign_verdicts(database_, task_hash, machine_identity));
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return elsewhere;

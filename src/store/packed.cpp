@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -12,9 +13,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "packed numbers lie as a small-endian machine has them");
 
-// Eight bytes of the size stand in front. No more than this is believed of them.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+// Eight bytes of the size stand in front.
 constexpr std::size_t kNumberBytes = sizeof(double);
+constexpr std::size_t kStep = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -35,13 +36,24 @@ Result<std::string> unpack(std::string_view packed) {
   for (std::size_t i = 0; i < kNumberBytes; ++i) {
     size |= std::uint64_t{static_cast<unsigned char>(packed[i])} << (8 * i);
   }
-  if (size > kMostBytes) return fail("packed data is damaged");
-  std::string bytes(size, '\0');
-  uLongf got = size;
-  const int code =
-      ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &got,
-                   reinterpret_cast<const Bytef*>(packed.data()) + kNumberBytes, packed.size() - kNumberBytes);
-  if (code != Z_OK || got != size) return fail("packed data is damaged");
+  if (size > kMostPackedBytes) {
+    return fail("packed data says that it has {} bytes, and at most {} are unpacked", size, kMostPackedBytes);
+  }
+  // The size is only what somebody wrote there: memory is taken as the data comes.
+  z_stream stream = {};
+  if (::inflateInit(&stream) != Z_OK) return fail("packed data cannot be unpacked");
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data())) + kNumberBytes;
+  stream.avail_in = static_cast<uInt>(packed.size() - kNumberBytes);
+  std::string bytes, block(std::min<std::uint64_t>(kStep, size + 1), '\0');
+  int code = Z_OK;
+  while (code == Z_OK && bytes.size() <= size) {
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    code = ::inflate(&stream, Z_NO_FLUSH);
+    bytes.append(block.data(), block.size() - stream.avail_out);
+  }
+  ::inflateEnd(&stream);
+  if (code != Z_STREAM_END || bytes.size() != size) return fail("packed data is damaged");
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 // Texts and numbers made small for the disk (zlib), and given back as they were.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@
 
 namespace kw::store {
 
+// More is not unpacked, whatever the data says of itself: a record may have come from anywhere.
+inline constexpr std::uint64_t kMostPackedBytes = std::uint64_t{256} << 20;
+
+// At most kMostPackedBytes.
 std::string pack(std::string_view bytes);
 // Refuses what pack did not make.
 Result<std::string> unpack(std::string_view packed);

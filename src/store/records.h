@@ -164,6 +164,9 @@ struct RunSummary {
   // More than one of either: the mean is over things that do not compare, and whoever shows it says so.
   int machines = 0;
   bool rival_changed = false;  // one task was timed against several versions of it
+  // Begun here; otherwise imported, or of a record that came from elsewhere (store/seal.h): nothing that it names is
+  // run or read unasked.
+  bool is_own = false;
 
   std::string name() const { return "r" + std::to_string(id); }
   RunKind kind() const;

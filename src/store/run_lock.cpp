@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/files.h"
+
 namespace kw::store {
 namespace {
 
@@ -33,8 +35,8 @@ int owner_written(int fd, std::int64_t run) {
 
 Result<RunLock> RunLock::take(const std::filesystem::path& folder, std::int64_t run) {
   const std::filesystem::path file = file_in(folder);
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return fail("{}: cannot be opened: {}", file.string(), std::strerror(errno));
+  KW_TRY(Descriptor opened, open_lock_file(file));
+  const int fd = opened.release();
   RunLock lock(fd);
   struct flock wanted = region(run, F_WRLCK);
   if (::fcntl(fd, F_OFD_SETLK, &wanted) != 0) {
@@ -51,12 +53,12 @@ Result<RunLock> RunLock::take(const std::filesystem::path& folder, std::int64_t 
 }
 
 std::optional<int> RunLock::owner(const std::filesystem::path& folder, std::int64_t run) {
-  const int fd = ::open(file_in(folder).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
+  const auto file = open_existing_lock_file(file_in(folder));
+  if (!file.ok()) return std::nullopt;
+  const int fd = file->get();
   struct flock asked = region(run, F_RDLCK);
   const bool taken = ::fcntl(fd, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
   const int owner = owner_written(fd, run);
-  ::close(fd);
   return taken ? std::optional(owner) : std::nullopt;
 }
 

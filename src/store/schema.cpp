@@ -154,7 +154,14 @@ CREATE TABLE lesson (
 CREATE INDEX lesson_by_family ON lesson(machine, family);
 )";
 
-constexpr const char* kSteps[] = {kVersion1, kVersion2};
+// Who wrote a row: store/seal.h. Rows of before have no seal; `kw trust --store` gives them one.
+constexpr char kVersion3[] = R"(
+ALTER TABLE run ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+ALTER TABLE verdict ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+ALTER TABLE lesson ADD COLUMN seal TEXT NOT NULL DEFAULT '';
+)";
+
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3};
 
 Error too_new(const Database& database, std::int64_t version, std::size_t known) {
   return fail(

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 
 #include "store/packed.h"
 #include "store/schema.h"
+#include "store/seal.h"
 #include "store/sha256.h"
 
 namespace kw::store {
@@ -22,12 +24,7 @@ Status set_up_writing(const Database& database) {
   return database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
 }
 
-// Each part with its length, so that no two lists of parts give one text.
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text += fmt::format("{}:{};", part.size(), part);
-  return text;
-}
+std::string joined(std::initializer_list<std::string_view> parts) { return parts_joined(parts); }
 
 std::string random_name() {
   unsigned char bytes[16] = {};
@@ -37,6 +34,26 @@ std::string random_name() {
   std::string name;
   for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
   return name;
+}
+
+// SQLite follows links, and makes files beside the one that it opens: a link in a store's place would have it write
+// elsewhere.
+Status check_place(const fs::path& folder) {
+  for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
+    const fs::path file = Store::file_in(folder).string() + ending;
+    std::error_code code;
+    const fs::file_status status = fs::symlink_status(file, code);
+    if (!code && fs::exists(status) && !fs::is_regular_file(status)) {
+      return fail("{}: is no file but a link or something else, and so it is not used", file.string());
+    }
+  }
+  return {};
+}
+
+// A store of another user is read at most, even by root.
+bool is_ours(const fs::path& file) {
+  struct stat about {};
+  return ::lstat(file.c_str(), &about) == 0 && (about.st_uid == ::geteuid() || about.st_uid == 0);
 }
 
 // The id of the row with this hash; 0: there is none.
@@ -83,6 +100,11 @@ Result<Store> Store::open(const fs::path& folder) {
     return fail("{}: the store's folder cannot be made: {}; name another one with --store or KW_STORE", folder.string(),
                 code.message());
   }
+  KW_CHECK(check_place(folder));
+  if (is_in(folder) && !is_ours(file_in(folder))) {
+    return fail("{}: the store belongs to another user and is only read; name another one with --store or KW_STORE",
+                file_in(folder).string());
+  }
   Store store;
   store.folder_ = folder;
   KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::create));
@@ -96,9 +118,11 @@ Result<Store> Store::open_existing(const fs::path& folder) {
     return fail("there is no store in {}; `kw eval --batch FILE` makes one, --store or KW_STORE name another folder",
                 folder.string());
   }
+  KW_CHECK(check_place(folder));
   Store store;
   store.folder_ = folder;
-  auto writable = Database::open(file_in(folder), Database::Access::write);
+  auto writable = is_ours(file_in(folder)) ? Database::open(file_in(folder), Database::Access::write)
+                                           : Result<Database>(fail("it is another user's"));
   if (writable.ok() && set_up_writing(*writable).ok()) {
     store.database_ = *std::move(writable);
     KW_CHECK(bring_forward(store.database_, schema_steps()));
@@ -128,6 +152,7 @@ Result<std::int64_t> Store::add_machine(const Machine& machine) {
 }
 
 Result<std::int64_t> Store::add_task(const TaskSnapshot& task) {
+  if (task.text.size() > kMostPackedBytes) return fail("{}: the task is too large for the record", task.name);
   const std::string hash = hash_of(task);
   KW_TRY(const std::int64_t known, row_of(database_, "task", hash));
   if (known) return known;
@@ -139,6 +164,7 @@ Result<std::int64_t> Store::add_task(const TaskSnapshot& task) {
 }
 
 Result<std::int64_t> Store::add_source(const std::string& text) {
+  if (text.size() > kMostPackedBytes) return fail("a source is too large for the record");
   const std::string hash = sha256(text);
   KW_TRY(const std::int64_t known, row_of(database_, "source", hash));
   if (known) return known;
@@ -230,7 +256,10 @@ Status Store::insert_event(std::int64_t run, const std::string& kind, const std:
 
 Result<std::int64_t> Store::begin_run(const NewRun& run, std::span<const NewItem> items) {
   KW_TRY(Transaction transaction, Transaction::begin(database_));
-  KW_TRY(const std::int64_t id, insert_run(run, random_name(), time_now()));
+  const std::string origin = random_name();
+  KW_TRY(const std::int64_t id, insert_run(run, origin, time_now()));
+  KW_TRY(Statement seal, database_.prepare("UPDATE run SET seal = ? WHERE id = ?"));
+  KW_CHECK(seal.bind(seal_of(content_of_run(origin, run))).bind(id).run());
   for (const NewItem& item : items) {
     KW_TRY([[maybe_unused]] const std::int64_t row, insert_item(id, item));
   }
@@ -309,6 +338,7 @@ Status Store::record(std::int64_t item, const Verdict& verdict, const std::strin
   const Recorded recorded = recorded_of(verdict, json, around);
   KW_TRY(Transaction transaction, Transaction::begin(database_));
   KW_CHECK(insert_verdict(item, recorded));
+  KW_CHECK(seal_verdict(database_, item));
   return transaction.commit();
 }
 
@@ -318,7 +348,34 @@ Status Store::add_judged(std::int64_t run, const NewItem& item, const Verdict& v
   KW_TRY(Transaction transaction, Transaction::begin(database_));
   KW_TRY(const std::int64_t id, insert_item(run, item));
   KW_CHECK(insert_verdict(id, recorded));
+  KW_CHECK(seal_verdict(database_, id));
   return transaction.commit();
+}
+
+Result<Store::Adopted> Store::adopt_all() {
+  KW_TRY(Transaction transaction, Transaction::begin(database_));
+  KW_TRY(const std::vector<RunSummary> all, runs());
+  KW_TRY(Statement change, database_.prepare("UPDATE run SET seal = ? WHERE id = ?"));
+  Adopted adopted;
+  for (const RunSummary& run : all) {
+    if (run.is_own) continue;
+    KW_CHECK(change.bind(seal_of(content_of_run(run.origin, run.about))).bind(run.id).run());
+    ++adopted.runs;
+  }
+  std::vector<std::int64_t> items;
+  KW_TRY(Statement rows, database_.prepare("SELECT item FROM verdict"));
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) break;
+    items.push_back(rows.integer(0));
+  }
+  for (const std::int64_t item : items) {
+    KW_TRY(const bool own, is_own_verdict(database_, item));
+    // What does not hang together cannot be sealed, and goes on counting for nothing.
+    if (!own && seal_verdict(database_, item).ok()) ++adopted.verdicts;
+  }
+  KW_CHECK(transaction.commit());
+  return adopted;
 }
 
 Status Store::set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text) {

@@ -49,6 +49,12 @@ class Store {
   // An item with its verdict, both or neither: for a search, which plans as it goes.
   Status add_judged(std::int64_t run, const NewItem& item, const Verdict& verdict, const std::string& json,
                     const Circumstances& around);
+  // Makes all that came from elsewhere count as judged here: only where the user has said so.
+  struct Adopted {
+    int runs = 0;
+    int verdicts = 0;
+  };
+  Result<Adopted> adopt_all();
   // A new state and an event that says so.
   Status set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text = "");
   Status note(std::int64_t run, const std::string& kind, const std::string& text);
@@ -73,7 +79,7 @@ class Store {
   Result<TaskSnapshot> task(const std::string& hash) const;
   // With its source and the hashes of its parents, in their order.
   Result<Candidate> candidate(const std::string& hash) const;
-  // A verdict with this key, its times included, and its JSON; none where there is none.
+  // A verdict of this user's own with this key, its times included, and its JSON; none where there is none.
   struct Earlier {
     std::string json;
     std::vector<Recorded::Against> speedups;
@@ -82,13 +88,15 @@ class Store {
 
   // Hashes of the snapshots of a task's name, the one judged last first.
   Result<std::vector<std::string>> snapshots_of(const std::string& task_name) const;
-  // Accepted and timed, of one snapshot on one machine; the newest first.
+  // Accepted and timed, of one snapshot on one machine, by this user's own kw; the newest first.
   Result<std::vector<Contender>> contenders(const std::string& task_hash, const std::string& machine_identity) const;
-  // How many accepted verdicts a task's name has elsewhere: other machines, other snapshots, never timed.
+  // How many accepted verdicts of a task's name do not count: of other machines, other snapshots, other users, or never
+  // timed.
   struct Elsewhere {
     std::int64_t other_machines = 0;
     std::int64_t other_snapshots = 0;
     std::int64_t untimed = 0;
+    std::int64_t foreign = 0;  // imported, or of a record that came from elsewhere: store/seal.h
   };
   Result<Elsewhere> elsewhere(const std::string& task_name, const std::string& task_hash,
                               const std::string& machine_identity) const;

@@ -9,10 +9,12 @@
 #include "base/files.h"
 #include "base/scratch.h"
 #include "store/by_hand.h"
+#include "store/lessons.h"
 #include "store/packed.h"
 #include "store/rescue.h"
 #include "store/run_lock.h"
 #include "store/schema.h"
+#include "store/seal.h"
 #include "store/sha256.h"
 
 namespace kw::store {
@@ -73,6 +75,145 @@ TEST(Packed, RefusesWhatIsDamaged) {
   EXPECT_FALSE(unpack(packed).ok());
   EXPECT_FALSE(unpack("").ok());
   EXPECT_FALSE(unpack(std::string(8, '\xff') + packed).ok());
+}
+
+TEST(Packed, UnpacksNoMoreThanItsLimitWhateverTheDataSays) {
+  const auto with_size = [](std::string packed, std::uint64_t size) {
+    for (std::size_t i = 0; i < 8; ++i) packed[i] = static_cast<char>(size >> (8 * i));
+    return packed;
+  };
+  const std::string zeros = pack(std::string(std::size_t{64} << 20, '\0'));
+  EXPECT_TRUE(unpack(zeros).ok());
+  EXPECT_FALSE(unpack(with_size(zeros, 1000)).ok()) << "more than it says";
+  EXPECT_FALSE(unpack(with_size(zeros, kMostPackedBytes)).ok()) << "less than it says";
+  EXPECT_FALSE(unpack(with_size(zeros, kMostPackedBytes + 1)).ok());
+  EXPECT_FALSE(unpack(with_size(zeros, (std::uint64_t{1} << 31) - 1)).ok());
+  EXPECT_FALSE(unpack(with_size(zeros, ~std::uint64_t{0})).ok());
+}
+
+TEST(Seal, IsAnHmac) {
+  // RFC 4231, cases 1, 2 and 6
+  EXPECT_EQ(hmac_sha256(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hmac_sha256("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+// A record of this user's with one accepted verdict.
+class SealTest : public testing::Test {
+ protected:
+  SealTest() {
+    const auto run = store_.begin_run({.command = "kw eval --batch x"}, std::vector{item_by_hand(1, "// one\n")});
+    EXPECT_TRUE(run.ok());
+    const Verdict verdict = verdict_by_hand(100, 2);
+    Circumstances around = around_by_hand(*store_.add_machine(machine_by_hand()));
+    around.key = "the key";
+    EXPECT_TRUE(store_.record(store_.open_items(*run)->at(0).id, verdict, json_by_hand(verdict), around).ok());
+  }
+  std::size_t contenders() const { return store_.contenders(hash_of(task_by_hand()), "this")->size(); }
+  bool is_kept() const { return store_.earlier("the key")->has_value(); }
+
+  const ScratchFolder folder_, config_folder_;
+  const ScratchVariable config_{"XDG_CONFIG_HOME", config_folder_.path().string()};
+  Store store_ = *Store::open(folder_.path());
+};
+
+TEST_F(SealTest, CountsWhatWasJudgedHere) {
+  EXPECT_EQ(contenders(), 1u);
+  EXPECT_TRUE(is_kept());
+  EXPECT_TRUE(store_.run(1)->is_own);
+  const auto key = config_folder_.path() / "kernelwright" / "record.key";
+  EXPECT_EQ(std::filesystem::status(key).permissions(), std::filesystem::perms(0600));
+}
+
+TEST_F(SealTest, CountsNothingThatWasChangedByHand) {
+  for (const char* change :
+       {"UPDATE verdict SET time_ns = 1", "UPDATE verdict SET key = 'the key', stage = 'accepted ', accepted = 1",
+        "UPDATE speedup SET median = 99", "UPDATE rival SET name = 'mnn'", "UPDATE verdict SET json = x'00'",
+        "UPDATE verdict SET seal = ''", "UPDATE verdict SET seal = 'x'", "UPDATE item SET position = 7",
+        "UPDATE candidate SET hash = 'x'", "UPDATE source SET hash = 'x'", "UPDATE machine SET hash = 'x'"}) {
+    ASSERT_TRUE(store_.database().execute("SAVEPOINT before").ok());
+    ASSERT_TRUE(store_.database().execute(change).ok()) << change;
+    EXPECT_EQ(contenders(), 0u) << change;
+    EXPECT_FALSE(is_kept()) << change;
+    ASSERT_TRUE(store_.database().execute("ROLLBACK TO before; RELEASE before").ok());
+  }
+  EXPECT_EQ(contenders(), 1u);
+  ASSERT_TRUE(store_.database().execute("UPDATE run SET rules = '{\"model\":\"command:evil\"}'").ok());
+  EXPECT_FALSE(store_.run(1)->is_own);
+}
+
+TEST_F(SealTest, CountsNothingOfAnotherUserUntilItIsAdopted) {
+  const ScratchFolder other;
+  const ScratchVariable config("XDG_CONFIG_HOME", other.path().string());
+  EXPECT_EQ(contenders(), 0u);
+  EXPECT_FALSE(is_kept());
+  EXPECT_FALSE(store_.run(1)->is_own);
+  EXPECT_EQ(store_.elsewhere("Relu", hash_of(task_by_hand()), "this")->foreign, 1);
+  const auto adopted = store_.adopt_all();
+  ASSERT_TRUE(adopted.ok()) << adopted.error().message;
+  EXPECT_EQ(adopted->verdicts, 1);
+  EXPECT_EQ(contenders(), 1u);
+  EXPECT_TRUE(store_.run(1)->is_own);
+}
+
+// What a forger would have us seal: the row is changed between our writing and our reading it back.
+TEST_F(SealTest, RunsNoTriggerOfTheFile) {
+  ASSERT_TRUE(store_.database()
+                  .execute("CREATE TRIGGER forger AFTER INSERT ON verdict BEGIN "
+                           "UPDATE verdict SET accepted = 1, time_ns = 1 WHERE item = NEW.item; END")
+                  .ok());
+  const auto run = store_.begin_run({.command = "x"}, std::vector{item_by_hand(1, "// slow and wrong\n")});
+  ASSERT_TRUE(run.ok());
+  const Verdict verdict{.task = "Relu", .target = "cpu", .stage = VerdictStage::verify};
+  const auto around = around_by_hand(*store_.add_machine(machine_by_hand()));
+  ASSERT_TRUE(store_.record(store_.open_items(*run)->at(0).id, verdict, json_by_hand(verdict), around).ok());
+  EXPECT_EQ(store_.run(*run)->accepted, 0);
+  EXPECT_EQ(contenders(), 1u);
+}
+
+TEST_F(SealTest, GivesOutNoSourceThatWasExchanged) {
+  const std::string hash = sha256("// one\n");
+  ASSERT_TRUE(store_.source(hash).ok());
+  const std::string evil = pack("// evil\n");
+  auto change = store_.database().prepare("UPDATE source SET text = ?");
+  ASSERT_TRUE(change->bind_bytes(evil).run().ok());
+  EXPECT_FALSE(store_.source(hash).ok());
+}
+
+TEST_F(SealTest, LearnsNothingFromLessonsOfOthers) {
+  const std::vector<Lesson> lessons = {{.family = "Conv", .task = "Conv", .technique = "direct", .time = 0.5}};
+  ASSERT_TRUE(add_lessons(store_, "this", lessons).ok());
+  EXPECT_EQ(lessons_of(store_, "this", "Conv")->size(), 1u);
+  ASSERT_TRUE(store_.database().execute("UPDATE lesson SET time = 0.001").ok());
+  EXPECT_EQ(lessons_of(store_, "this", "Conv")->size(), 0u);
+}
+
+TEST_F(SealTest, OpensNoStoreThatIsALink) {
+  const ScratchFolder other;
+  std::filesystem::create_symlink(Store::file_in(folder_.path()), Store::file_in(other.path()));
+  EXPECT_FALSE(Store::open(other.path()).ok());
+  EXPECT_FALSE(Store::open_existing(other.path()).ok());
+}
+
+TEST_F(SealTest, OnlyReadsTheStoreOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const auto file = Store::file_in(folder_.path());
+  ASSERT_EQ(::chown(file.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(Store::open(folder_.path()).ok());
+  const auto read = Store::open_existing(folder_.path());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_FALSE(read->database().execute("UPDATE run SET command = 'x'").ok());
+  EXPECT_EQ(read->runs()->size(), 1u);
+}
+
+TEST_F(SealTest, LocksNoFileThatALinkNames) {
+  ASSERT_TRUE(write_file(folder_.path() / "victim", "precious").ok());
+  std::filesystem::create_symlink("victim", folder_.path() / "runs.lock");
+  EXPECT_FALSE(RunLock::take(folder_.path(), 1).ok());
+  EXPECT_EQ(*read_file(folder_.path() / "victim"), "precious");
 }
 
 TEST_F(StoreTest, GivesBackAllThatWasRecorded) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -91,11 +90,7 @@ Result<std::string> external_bytes(const TensorProto& tensor, const fs::path& fo
   if (offset > size || size - offset < wanted) {
     return fail("needs {} bytes from byte {} of '{}', which has only {}", wanted, offset, location, size);
   }
-  std::string bytes(wanted, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(wanted))) return fail("'{}' cannot be read", location);
-  return bytes;
+  return read_part(path, offset, wanted);
 }
 
 void copy_bytes(std::string_view bytes, Tensor& tensor) {

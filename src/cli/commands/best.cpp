@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/store_folder.h"
@@ -62,6 +63,7 @@ void print(const std::string& name, const Ranking& ranking, const store::Store::
     kw::print(out, "  {} not compared: the task was another one then\n", elsewhere.other_snapshots);
   }
   if (elsewhere.untimed > 0) kw::print(out, "  {} were never timed\n", elsewhere.untimed);
+  if (elsewhere.foreign > 0) kw::print(out, "  {} not compared: imported, or not judged by you\n", elsewhere.foreign);
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
@@ -84,8 +86,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     } else {
       kw::print(out,
                 "no kernel for {} was accepted and timed on this machine ({} on other machines, {} when the task was "
-                "another one, {} never timed)\n",
-                name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed);
+                "another one, {} never timed, {} imported or not judged by you)\n",
+                name, elsewhere.other_machines, elsewhere.other_snapshots, elsewhere.untimed, elsewhere.foreign);
     }
     return kNo;
   }
@@ -93,7 +95,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   const Contender& best = ranking.best;
   if (arguments.has("--source")) {
     KW_TRY(const std::string source, store->source(best.source_hash));
-    out << source;
+    std::ostream(exact_buffer(out)) << source;
     return kYes;
   }
   if (arguments.has("--json")) {
@@ -105,7 +107,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     json["not_compared"] = {{"other_terms", ranking.other_terms},
                             {"other_machines", elsewhere.other_machines},
                             {"other_snapshots", elsewhere.other_snapshots},
-                            {"untimed", elsewhere.untimed}};
+                            {"untimed", elsewhere.untimed},
+                            {"foreign", elsewhere.foreign}};
     out << json.dump(2) << "\n";
   } else {
     print(name, ranking, elsewhere, out);

@@ -1,6 +1,7 @@
 // kw eval: judges a kernel.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -94,7 +95,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
 
 Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
   auto store = store::Store::open(store_folder(arguments));
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
   const std::string author = setting(arguments, "author");
@@ -118,7 +119,7 @@ Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rul
 
 Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(const std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks));
+  KW_TRY(const std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
   KW_TRY(const auto progress, Progress::open(arguments));
   progress->plan({.total = std::ssize(lines)});
@@ -229,6 +230,11 @@ Command eval() {
            {.name = "--batch",
             .value = "FILE",
             .help = "judges many: a JSON object a line, see above",
+            .completes = Completes::file},
+           {.name = "--files",
+            .value = "DIR",
+            .help = "with --batch: its lines may name files of this folder too, and not only of the batch's own",
+            .repeated = true,
             .completes = Completes::file},
            {.name = "--author", .value = "NAME", .help = "who wrote the batch's kernels, for the record"},
            store_option(),

@@ -1,10 +1,11 @@
 // kw export: a run as files. (`export` is a word of C++, so the file has another name than its command.)
 
-#include <fstream>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/nearest.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
 #include "store/exchange.h"
@@ -31,18 +32,10 @@ Status write_to(const store::Store& store, std::int64_t run, const std::string& 
   return format == "csv" ? store::export_table(store, run, out) : store::export_json_lines(store, run, out);
 }
 
-// Beside the file first, so that half of it is never seen.
 Status write_to_file(const store::Store& store, std::int64_t run, const std::string& format, const fs::path& file) {
-  const fs::path draft = file.string() + ".new";
-  std::ofstream out(draft, std::ios::binary);
-  Status status = write_to(store, run, format, out);
-  out.close();
-  std::error_code code;
-  if (status.ok() && !out) status = fail("{}: cannot be written: is the disk full?", file.string());
-  if (status.ok()) fs::rename(draft, file, code);
-  if (status.ok() && code) status = fail("{}: cannot be written: {}", file.string(), code.message());
-  if (!status.ok()) fs::remove(draft, code);
-  return status;
+  KW_TRY(Draft draft, Draft::begin(file));
+  KW_CHECK(write_to(store, run, format, draft.stream()));
+  return draft.finish();
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
@@ -52,7 +45,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   const fs::path file = arguments.text("--out");
   if (!arguments.has("--out")) {
     if (format == "kernels") return fail("a folder of kernels needs a name: --out DIR");
-    KW_CHECK(write_to(store, run.id, format, out));
+    std::ostream exact(exact_buffer(out));
+    KW_CHECK(write_to(store, run.id, format, exact));
     return kYes;
   }
   if (format == "kernels") {

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "compose/plain.h"
@@ -39,7 +40,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     KW_TRY(source, compose::plain_kernel(graph));
   }
   if (!arguments.has("--out")) {
-    out << source;
+    std::ostream(exact_buffer(out)) << source;
     return kYes;
   }
   const std::filesystem::path file = arguments.text("--out");

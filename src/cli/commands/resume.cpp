@@ -1,6 +1,7 @@
 // kw resume: goes on with a run that was stopped.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/json.h"
@@ -39,6 +40,35 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   return list.empty() ? kNo : kYes;
 }
 
+// What a run that was not begun here would have this program run, read or ask. Each must be allowed by its name.
+std::vector<std::string> reach_of(const store::RunSummary& run) {
+  std::vector<std::string> reach;
+  const Json rules = Json::parse_quietly(run.about.rules);
+  if (!rules.is_object()) return reach;
+  std::vector<const Json*> places = {&rules};
+  for (const auto& [name, value] : rules.items()) {
+    if (value.is_object()) places.push_back(&value);
+  }
+  for (const Json* place : places) {
+    for (const char* name : {"model", "repo", "prompts"}) {
+      const Json* value = place->find(name);
+      if (value != nullptr && value->is_string() && !value->text().empty()) reach.push_back(value->text());
+    }
+  }
+  return reach;
+}
+
+Status check_allowed(const Arguments& arguments, const store::RunSummary& run) {
+  if (run.is_own) return {};
+  const std::vector<std::string> allowed = arguments.texts("--allow");
+  for (const std::string& what : reach_of(run)) {
+    if (std::ranges::find(allowed, what) != allowed.end()) continue;
+    return fail("{} was not begun here, and would use '{}'; where that is meant: kw resume {} --allow '{}'", run.name(),
+                what, run.name(), what);
+  }
+  return {};
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("RUN")) return list_unfinished(arguments, out);
   KW_TRY(store::Store store, store::Store::open_existing(store_folder(arguments)));
@@ -46,6 +76,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (run.is_done()) {
     fmt::print(stderr, "kw: {} is done: nothing is left of it\n", run.name());
   }
+  KW_CHECK(check_allowed(arguments, run));
   {
     // Whether another program works on it is said before rivals are looked for.
     KW_TRY([[maybe_unused]] const store::RunLock mine, store::RunLock::take(store.folder(), run.id));
@@ -87,7 +118,11 @@ Command resume() {
           Progress::description(),
       .options = with_progress_options({{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
                                         store_option(),
-                                        {.name = "--json", .help = "the list as JSON"}}),
+                                        {.name = "--json", .help = "the list as JSON"},
+                                        {.name = "--allow",
+                                         .value = "WHAT",
+                                         .help = "of an imported run: this model, repository or prompts folder",
+                                         .repeated = true}}),
       .examples = {"kw resume", "kw resume r2"},
       .run = run};
   command.options.push_back(in_flight_option());

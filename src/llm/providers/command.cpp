@@ -50,7 +50,8 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   const Patience& patience = endpoint.patience;
   const auto filtered = run_filter(
       {"/bin/sh", "-c", endpoint.model}, body.dump() + "\n",
-      {.first_byte_s = patience.first_byte_s, .whole_s = patience.whole_s, .most_bytes = endpoint.most_bytes}, stop);
+      {.first_byte_s = patience.first_byte_s, .whole_s = patience.whole_s, .most_bytes = endpoint.most_bytes}, stop,
+      Surroundings::users);
   if (!filtered.ok()) return troubled(Trouble::Kind::program, filtered.error().message);
   switch (filtered->end) {
     case Filtered::End::stopped:

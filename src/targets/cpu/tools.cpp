@@ -1,17 +1,15 @@
 #include "targets/cpu/tools.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
+
+#include "base/filter.h"
+#include "base/process.h"
 
 namespace kw::targets {
 namespace fs = std::filesystem;
@@ -38,16 +36,6 @@ const Tool kTools[] = {
     {.name = "cmake", .use = "builds kw from its source", .package = "cmake", .version_after = "version "},
     {.name = "ninja", .use = "builds kw from its source", .package = "ninja-build"},
 };
-
-std::string program_in(const std::string& folders, const std::string& name) {
-  std::stringstream list(folders);
-  for (std::string folder; std::getline(list, folder, ':');) {
-    const fs::path path = fs::path(folder) / name;
-    std::error_code code;
-    if (!folder.empty() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, code)) return path.string();
-  }
-  return {};
-}
 
 bool is_within(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
@@ -79,38 +67,10 @@ ToolFound place_of(const Tool& tool, const std::string& folders, const std::stri
   return found;
 }
 
-// Reads to the end, so that the writer is never stopped by a full pipe, and keeps the beginning.
-std::string drain(int from) {
-  constexpr std::size_t kMostKept = 1 << 16;
-  std::string text;
-  char block[4096];
-  for (;;) {
-    const ssize_t got = ::read(from, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    if (text.size() < kMostKept) text.append(block, static_cast<std::size_t>(got));
-  }
-}
-
 // What the program prints on its standard output; empty where it does not run or fails.
 std::string output_of(const std::string& program, const std::string& argument) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  char* arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(argument.c_str()), nullptr};
-  pid_t child = 0;
-  const bool started = ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ) == 0;
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  std::string text = started ? drain(ends[0]) : std::string();
-  ::close(ends[0]);
-  int status = 0;
-  if (!started || ::waitpid(child, &status, 0) != child || status != 0) return {};
-  return text;
+  const auto ran = run_filter({program, argument}, "", {.whole_s = 20, .most_bytes = 1 << 20});
+  return ran.ok() && ran->well() ? ran->out : std::string();
 }
 
 // The digits and dots that follow `after`.
