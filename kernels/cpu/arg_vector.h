@@ -4,7 +4,7 @@
 // serves: ArgMax, ArgMin, Hardmax
 // types: float32
 #include "parts/reduction.h"
-#include "plain/parts/softmax_rows.h"
+#include "../plain/parts/softmax_rows.h"
 
 KW_TUNE(ARG_BLOCK, 512, 256, 512, 1024, 2048);  // elements of a row, or columns, that are looked at together
 

@@ -3,7 +3,7 @@
 // serves: AveragePool
 // types: float32
 #include "parts/pooling.h"
-#include "plain/AveragePool.h"
+#include "../plain/AveragePool.h"
 
 // Sums of a row of windows become means.
 struct Averaged {

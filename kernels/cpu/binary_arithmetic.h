@@ -4,7 +4,7 @@
 // types: float32, int32, int64
 // parts: any
 #include "parts/binary_runs.h"
-#include "plain/parts/wide.h"
+#include "../plain/parts/wide.h"
 
 template <class T>
 void Add(const kw::Node&, kw::Tensor<const T> a, kw::Tensor<const T> b, kw::Tensor<T>& y) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "parts/binary_runs.h"
-#include "plain/parts/wide.h"
+#include "../plain/parts/wide.h"
 
 template <class T>
 using Inputs = std::vector<kw::Tensor<const T>>;

@@ -6,7 +6,7 @@
 // order: 10
 #include "parts/product.h"
 #include "parts/turn.h"
-#include "plain/Einsum.h"
+#include "../plain/Einsum.h"
 
 // The letters of an equation without its blanks; false where it is too long or has "...".
 inline bool letters_of(const char* equation, char (&letters)[16]) {

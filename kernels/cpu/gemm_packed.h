@@ -4,7 +4,7 @@
 // types: float32
 // order: 10
 #include "parts/product.h"
-#include "plain/parts/broadcast_steps.h"
+#include "../plain/parts/broadcast_steps.h"
 
 // Panels of a constant right matrix.
 inline const void* prepare_Gemm(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>,

@@ -6,7 +6,7 @@
 // when: rank0 == 4
 // order: 10
 #include "parts/vector.h"
-#include "plain/GridSample.h"
+#include "../plain/GridSample.h"
 
 namespace grid_sample {
 

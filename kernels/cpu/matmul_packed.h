@@ -4,7 +4,7 @@
 // types: float32
 // order: 10
 #include "parts/product.h"
-#include "plain/parts/matmul.h"
+#include "../plain/parts/matmul.h"
 
 // Panels of a constant right matrix.
 inline const void* prepare_MatMul(const kw::Call& call, const kw::Node&, kw::Tensor<const float>,

@@ -3,7 +3,7 @@
 // serves: MaxPool
 // types: float32
 #include "parts/pooling.h"
-#include "plain/MaxPool.h"
+#include "../plain/MaxPool.h"
 
 inline bool holds_nan(const float* x, int64_t count) {
   using namespace simd;

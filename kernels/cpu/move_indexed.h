@@ -2,9 +2,9 @@
 //
 // serves: GatherElements, ScatterElements
 #include "parts/quiet.h"
-#include "plain/parts/join.h"
-#include "plain/parts/normal_axis.h"
-#include "plain/parts/strides.h"
+#include "../plain/parts/join.h"
+#include "../plain/parts/normal_axis.h"
+#include "../plain/parts/strides.h"
 
 // Calls f(i, place) for every element i of the indices and the place in the data that it points to; places of rows are
 // counted up rather than divided out.

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "parts/runs.h"
-#include "plain/parts/axis.h"
-#include "plain/parts/broadcast.h"
-#include "plain/parts/normal_axis.h"
-#include "plain/parts/padding_of.h"
-#include "plain/parts/reshaped.h"
-#include "plain/parts/runs_of_slices.h"
-#include "plain/parts/sliced.h"
+#include "../plain/parts/axis.h"
+#include "../plain/parts/broadcast.h"
+#include "../plain/parts/normal_axis.h"
+#include "../plain/parts/padding_of.h"
+#include "../plain/parts/reshaped.h"
+#include "../plain/parts/runs_of_slices.h"
+#include "../plain/parts/sliced.h"
 
 // The same elements in another shape. A result in between is no copy: it looks at where they are, and nobody writes to
 // it.

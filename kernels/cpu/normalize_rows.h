@@ -4,9 +4,9 @@
 // serves: LayerNormalization, RMSNormalization
 // types: float32
 #include "parts/moments.h"
-#include "plain/parts/broadcast_index.h"
-#include "plain/parts/broadcast_steps.h"
-#include "plain/parts/normal_axis.h"
+#include "../plain/parts/broadcast_index.h"
+#include "../plain/parts/broadcast_steps.h"
+#include "../plain/parts/normal_axis.h"
 
 // A weight that is broadcast to the rows; where it covers them as they lie, it is used in place.
 struct RowWeights {

@@ -5,8 +5,8 @@
 // types: float32
 // order: 10
 #include "parts/math_hyperbolic.h"
-#include "plain/LSTM.h"
-#include "plain/RNN.h"
+#include "../plain/LSTM.h"
+#include "../plain/RNN.h"
 
 namespace recurrent {
 

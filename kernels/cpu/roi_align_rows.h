@@ -5,7 +5,7 @@
 // types: float32
 // order: 10
 #include "parts/vector.h"
-#include "plain/RoiAlign.h"
+#include "../plain/RoiAlign.h"
 
 namespace roi {
 

@@ -2,10 +2,10 @@
 //
 // serves: CumSum, OneHot, Trilu, Range
 #include "parts/quiet.h"
-#include "plain/OneHot.h"
-#include "plain/Range.h"
-#include "plain/parts/axis.h"
-#include "plain/parts/wide.h"
+#include "../plain/OneHot.h"
+#include "../plain/Range.h"
+#include "../plain/parts/axis.h"
+#include "../plain/parts/wide.h"
 
 template <class T, class I>
 void CumSum(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const I> axis, kw::Tensor<T>& y) {

@@ -6,7 +6,7 @@
 #include "parts/math_exp.h"
 #include "parts/math_log.h"
 #include "parts/reduction.h"
-#include "plain/parts/softmax_rows.h"
+#include "../plain/parts/softmax_rows.h"
 
 KW_TUNE(SOFTMAX_COLUMNS, 2, 1, 2, 4);  // vectors of columns that are done together
 

@@ -8,7 +8,7 @@
 // order: 10
 #include "parts/fast_fourier.h"
 #include "parts/turn.h"
-#include "plain/parts/stft_frames.h"
+#include "../plain/parts/stft_frames.h"
 
 // Bin k of a real signal of twice `half` elements, from the spectrum of its even and odd ones, both halved.
 inline fourier::Complex bin_of_real(const fourier::Roots& roots, const float* spectrum, int64_t half, int64_t k) {

@@ -5,7 +5,7 @@
 // serves: TopK
 // types: float32
 #include "parts/vector.h"
-#include "plain/parts/axis.h"
+#include "../plain/parts/axis.h"
 
 struct Ranked {
   float value;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "parts/map.h"
-#include "plain/parts/axis.h"
-#include "plain/parts/distinct.h"
+#include "../plain/parts/axis.h"
+#include "../plain/parts/distinct.h"
 
 // Negative, zero or positive: the row at p is before, equal to or behind that at q. NaN is no difference.
 inline int compare_runs(const float* p, const float* q, int64_t count) {

@@ -1,7 +1,7 @@
 #include "quiet.h"
 
-#include "../plain/parts/copy_strided.h"
-#include "../plain/parts/strides.h"
+#include "../../plain/parts/copy_strided.h"
+#include "../../plain/parts/strides.h"
 
 // Memory moved in runs: short ones in vectors of 32 bytes, the last of which begins earlier, longer ones by the
 // library, which knows the processor's best way.
