@@ -1,8 +1,12 @@
 #include "cli/guests.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <future>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "cli/config.h"
@@ -20,6 +24,13 @@ constexpr const char* kUsual[] = {"mnn", "onnxruntime"};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Why what was to be installed by this program is not there, by the environment. A run chooses its rivals once to plan
+// and once to work.
+std::map<std::string, std::string>& failed_here() {
+  static std::map<std::string, std::string> failed;
+  return failed;
+}
+
 // Says what it does, and where it cannot, why: in a line. With `again`, also what failed a short while ago.
 Status install_telling(const RivalFile& rival, bool again) {
   if (setting("install") == "no") {
@@ -28,10 +39,8 @@ Status install_telling(const RivalFile& rival, bool again) {
   if (!rival.only_asked.empty()) {
     return fail("it is not installed, and takes {}: kw rivals install {}", rival.only_asked, rival.name);
   }
-  // A run chooses its rivals once to plan and once to work.
-  static std::map<std::string, std::string> tried_here;  // by the environment
-  const auto tried = tried_here.find(rival.environment().string());
-  if (tried != tried_here.end()) return fail("{}", tried->second);
+  const auto tried = failed_here().find(rival.environment().string());
+  if (tried != failed_here().end()) return fail("{}", tried->second);
   if (const auto failed = rivals::failed_lately(rival); failed && !again) {
     fmt::print(stderr, "kw: without {}: {}, a while ago; kw rivals install {} tries again\n", rival.name, *failed,
                rival.name);
@@ -43,20 +52,48 @@ Status install_telling(const RivalFile& rival, bool again) {
   if (!installed.ok()) {
     const std::string why = first_line(installed.error().message);
     fmt::print(stderr, "kw: {}; going on without it\n", why);
-    tried_here[rival.environment().string()] = why;
+    failed_here()[rival.environment().string()] = why;
     return fail("{}", why);
   }
   return {};
 }
 
+// Several at the same time: much of it is waiting for the network.
+void install_together(const std::vector<RivalFile>& missing) {
+  std::vector<std::string> names;
+  for (const RivalFile& rival : missing) names.push_back(rival.name + " " + rival.version());
+  fmt::print(stderr, "kw: installing {} to compare with, about half a minute, once; --rival none goes without\n",
+             fmt::join(names, " and "));
+  std::vector<std::future<Status>> all;
+  for (const RivalFile& rival : missing) {
+    all.push_back(std::async(std::launch::async, [&rival] { return rivals::install(rival); }));
+  }
+  std::set<std::string> said;  // what keeps one away often keeps the other away too
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const Status installed = all[i].get();
+    if (installed.ok()) continue;
+    const std::string why = first_line(installed.error().message);
+    failed_here()[missing[i].environment().string()] = why;
+    if (said.insert(why.substr(std::min(why.size(), missing[i].name.size()))).second) {
+      fmt::print(stderr, "kw: {}; going on without it\n", why);
+    }
+  }
+}
+
 Status install_usual() {
   if (setting("install") == "no") return {};
+  std::vector<RivalFile> missing;
   for (const char* name : kUsual) {
     KW_TRY(const RivalFile rival, rivals::find_rival(name, setting("python")));
     if (rival.installed()) continue;
-    // What keeps one away keeps the other away too, and has been said.
-    if (!install_telling(rival, false).ok()) break;
+    // Tried a short while ago, which this says: the other one has to wait as well.
+    if (failed_here().contains(rival.environment().string()) || rivals::failed_lately(rival)) {
+      [[maybe_unused]] const Status known = install_telling(rival, false);
+      return {};
+    }
+    missing.push_back(rival);
   }
+  if (!missing.empty()) install_together(missing);
   return {};
 }
 

@@ -125,7 +125,7 @@ class SearchWorker {
     versions_ = std::make_unique<RivalVersions>(machine);
     std::int64_t before = 0;
     for (const Task& task : tasks_) before += done_.contains(store::hash_of(snapshot(task))) ? 1 : 0;
-    progress_.plan({.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = before});
+    progress_.plan(plan_of(before));
     std::int64_t left = std::ssize(tasks_) - before;
     const auto begin = Clock::now();
     double sizes_left = 0;
@@ -144,7 +144,7 @@ class SearchWorker {
       const double size = judging_size(task);
       const auto task_begin = Clock::now();
       KW_CHECK(search_one(judge, task, budget));
-      progress_.advance();
+      if (!is_of_one_task()) progress_.advance();
       // What a search took beyond its share counts as judging: of large tasks a single glance does.
       judged_s += std::max(seconds_since(task_begin) - budget.seconds, 0.0);
       judged_sizes += size;
@@ -152,6 +152,17 @@ class SearchWorker {
       --left;
     }
     return {};
+  }
+
+  // One task is not counted as tasks: "0 of 1" until the end says nothing.
+  bool is_of_one_task() const { return tasks_.size() == 1; }
+
+  report::Plan plan_of(std::int64_t tasks_before) const {
+    const double seconds = is_of_one_task() && budget_.seconds > 0 ? budget_.seconds : within_s_;
+    report::Plan plan{.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = tasks_before};
+    if (is_of_one_task()) plan = {.title = run_.name(), .total = budget_.candidates};
+    if (seconds > 0) plan.budget_s = seconds;
+    return plan;
   }
 
   static double judging_size(const Task& task) {
@@ -192,6 +203,7 @@ class SearchWorker {
       observed.push_back({trial.point, trial.time});
       KW_CHECK(record(task, space, trial.point, trial.asked, trial.verdict, trial.spent_s, "search"));
       progress_.finish(kTried, task.name, space.text(trial.point), trial.verdict);
+      if (is_of_one_task()) progress_.advance();
       if (trial.time) progress_.best(task.name, space.text(trial.point), 1 / *trial.time, "the first");
       return {};
     };

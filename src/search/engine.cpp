@@ -34,7 +34,7 @@ std::optional<double> time_of(const Verdict& verdict) {
 void leave_at_glance(Verdict& verdict) {
   if (!verdict.accepted()) return;
   verdict.stage = VerdictStage::glance;
-  verdict.reason = "right at a glance, and not judged further";
+  verdict.reason = "passed the quick check, and was not judged further";
 }
 
 class Search {

@@ -10,6 +10,7 @@
 #include "cli/describe.h"
 #include "cli/guests.h"
 #include "cli/kernel_file.h"
+#include "cli/search_options.h"
 #include "cli/search_run.h"
 #include "cli/store_folder.h"
 #include "cli/takeaway.h"
@@ -21,10 +22,7 @@
 namespace kw::cli::commands {
 namespace {
 
-bool is_source(const std::string& word) {
-  const std::string extension = std::filesystem::path(word).extension().string();
-  return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
-}
+namespace fs = std::filesystem;
 
 Result<SearchOrder> order_of(const Arguments& arguments) {
   SearchOrder order;
@@ -48,10 +46,9 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   order.suite = task.suite;
   order.tasks.push_back(std::move(task));
   KW_CHECK(check_author(arguments));
-  order.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
+  order.budget = "20s";
   order.confirm_s = 2;
-  if (arguments.has("--strategy")) order.strategy = arguments.text("--strategy");
-  if (arguments.has("--seed")) order.seed = std::atoll(arguments.text("--seed").c_str());
+  KW_CHECK(read_search_options(arguments, order));
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   order.rivals = guests.names();
   return order;
@@ -63,9 +60,9 @@ Result<int> run_with_model(const Arguments& arguments, SearchOrder order, std::o
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   KW_TRY(const AgentRun done, run_agents(arguments, order.tasks, order.suite, store));
   const AgentTask& result = done.tasks[0];
-  std::vector<std::filesystem::path> files;
+  std::vector<fs::path> files;
   if (result.accepted()) {
-    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : task.name + "-kernel";
+    const fs::path folder = arguments.has("--out") ? fs::path(arguments.text("--out")) : takeaway_folder(task.name);
     KW_TRY(files, take_away(folder, task, {"kernel.cpp", result.source}, result.settings, *result.verdict,
                             targets::read_cpu_facts().model));
   }
@@ -97,9 +94,9 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (!result) return fail("the search ended without a kernel");
 
   const Verdict& verdict = result->verdict;
-  std::vector<std::filesystem::path> files;
+  std::vector<fs::path> files;
   if (verdict.accepted()) {
-    const std::filesystem::path folder = arguments.has("--out") ? arguments.text("--out") : result->task + "-kernel";
+    const fs::path folder = arguments.has("--out") ? fs::path(arguments.text("--out")) : takeaway_folder(result->task);
     KW_TRY(files, take_away(folder, order.tasks[0], {result->file, result->source}, result->settings, verdict,
                             targets::read_cpu_facts().model));
   }
@@ -117,7 +114,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   print_verdict(verdict, out);
   print(out, "\n  technique      {}", result->technique);
   for (const auto& [name, value] : result->settings) print(out, "  {}={}", name, value);
-  print(out, "\n  tried          {} candidates{}, run r{}\n", result->tried,
+  print(out, "\n  tried          {} {}{}, run r{}\n", result->tried, result->tried == 1 ? "candidate" : "candidates",
         result->exhausted ? " (there is nothing more that may be faster)" : "", run);
   for (const auto& file : files) print(out, "  wrote          {}\n", file.string());
   return verdict.accepted() ? kYes : kNo;
@@ -132,7 +129,7 @@ Command optimize() {
       .description =
           "Tries the techniques that serve the task, with their tunables, compilers and flags; judges the best in "
           "full, "
-          "beside the frameworks, and writes it with its tunables fixed, what was proven in its opening comment, and a "
+          "beside the frameworks, and writes it with its tunables fixed, what was tested in its opening comment, and a "
           "program that checks and times it. With a kernel of your own, `kw optimize FILE.cpp --task TASK` searches "
           "the "
           "values of the tunables in it (KW_TUNE). A budget is a time or a number of candidates. --json prints the "

@@ -67,7 +67,7 @@ TEST_F(SlowSearch, WritesAKernelToTakeAwayThatBuildsAndIsRight) {
       out);
   ASSERT_EQ(std::system(build.c_str()), 0);
   EXPECT_NE(read_file(out + "/said")->find("output 0: right"), std::string::npos) << *read_file(out + "/said");
-  EXPECT_NE(read_file(out + "/ReduceL1.cpp")->find("What was proven of it"), std::string::npos);
+  EXPECT_NE(read_file(out + "/ReduceL1.cpp")->find("What was tested and measured"), std::string::npos);
   EXPECT_EQ(read_file(out + "/ReduceL1.cpp")->find("KW_TUNE"), std::string::npos);
 }
 

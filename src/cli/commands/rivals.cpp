@@ -157,7 +157,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (action == "install") return install(arguments, out);
   if (action == "remove") return remove(arguments, out);
   if (action == "check") return check(arguments, suite, out);
-  return fail("kw rivals cannot '{}'{}", action, nearest_hint(action, {"list", "install", "check", "remove"}));
+  return fail("kw rivals {}: say list, install, check or remove{}", action,
+              nearest_hint(action, {"list", "install", "check", "remove"}));
 }
 
 }  // namespace
