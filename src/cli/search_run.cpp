@@ -160,7 +160,7 @@ class SearchWorker {
   report::Plan plan_of(std::int64_t tasks_before) const {
     const double seconds = is_of_one_task() && budget_.seconds > 0 ? budget_.seconds : within_s_;
     report::Plan plan{.title = run_.name(), .unit = "tasks", .total = std::ssize(tasks_), .done = tasks_before};
-    if (is_of_one_task()) plan = {.title = run_.name(), .total = budget_.candidates};
+    if (is_of_one_task() && tasks_before == 0) plan = {.title = run_.name(), .total = budget_.candidates};
     if (seconds > 0) plan.budget_s = seconds;
     return plan;
   }

@@ -189,7 +189,8 @@ Table category_table(const RunFigures& run, const std::string& rival) {
   table.columns.push_back({"sure fast1", true});
   table.columns.push_back({"geomean", true});
   table.columns.push_back({"left out", true});
-  for (const Figures& one : run.categories) table.rows.push_back(figures_row(one.category, one, rival));
+  for (const Figures& one : run.categories)
+    table.rows.push_back(figures_row(one.category.empty() ? "-" : one.category, one, rival));
   table.rows.push_back(figures_row("all", run.overall, rival));
   if (run.run.about.suite == kPublishedSuite && rival == kPublished[0].rival) add_moka(table, run);
   return table;

@@ -202,7 +202,9 @@ std::string summary(const Tally& tally, const std::string& state) {
                                : count_text(tally);
   text += fmt::format(" in {}", duration_text(tally.elapsed_s));
   if (tally.plan.done > 0) text += fmt::format(" ({} of them before)", tally.plan.done);
-  text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
+  if (tally.judged > 0) {
+    text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
+  }
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
 }

@@ -98,6 +98,11 @@ TEST(Tally, TellsItInALine) {
       "in the mean of 2 tasks");
 }
 
+TEST(Tally, SaysNothingOfVerdictsWhereThereWasNothingToDo) {
+  const Tally tally{.plan = {.title = "r1", .unit = "tasks", .total = 2, .done = 2}, .done = 2};
+  EXPECT_EQ(summary(tally, "done"), "r1 done: 2 of 2 tasks in 0:00 (2 of them before)");
+}
+
 TEST(Tally, SaysHowLong) {
   EXPECT_EQ(duration_text(7.4), "0:07");
   EXPECT_EQ(duration_text(754), "12:34");

@@ -49,6 +49,12 @@ Result<SearchOrder> order_of(const Arguments& arguments) {
   order.budget = "20s";
   order.confirm_s = 2;
   KW_CHECK(read_search_options(arguments, order));
+  // A folder that cannot be made is told now, not when the budget is spent.
+  if (arguments.has("--out")) {
+    std::error_code error;
+    fs::create_directories(arguments.text("--out"), error);
+    if (error) return fail("--out {}: {}", arguments.text("--out"), error.message());
+  }
   KW_TRY(const Guests guests, Guests::chosen(arguments));
   order.rivals = guests.names();
   return order;

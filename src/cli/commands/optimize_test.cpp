@@ -89,6 +89,8 @@ TEST_F(SlowSearch, SaysWhatIsWrongWithAnOrder) {
       {{"optimize", "Relu", "--strategy", "locl"}, "local"},
       {{"optimize", none, "--task", "Relu"}, "A > 5"},
       {{"optimize", none}, "--task"},
+      {{"optimize", "Relu", "--out", "/proc/nowhere"}, "--out /proc/nowhere"},
+      {{"optimize", "Relu", "--seed", "abc"}, "--seed abc"},
       {{"optimize", "Relu", "--author", "nobody"}, "templates"},
       {{"bench", "--tasks", "Rellu"}, "Relu"},
       {{"bench", "nosuite"}, "nosuite"},

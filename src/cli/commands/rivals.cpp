@@ -117,7 +117,7 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
   if (arguments.has("--task")) {
     const std::vector<std::string> names = arguments.texts("--task");
     std::erase_if(tasks, [&](const Task& task) { return std::ranges::find(names, task.name) == names.end(); });
-    if (tasks.empty()) return fail("{} has none of these tasks", suite);
+    if (tasks.empty()) return fail("{} has none of these tasks; `kw tasks {}` lists them", suite, suite);
   }
   Json json = Json::object();
   for (const RivalFile& rival : wanted) {
