@@ -35,7 +35,7 @@ function drawCards() {
     return [data.runs.length > 1 ? element("h3", {}, run.name) : null, element("div", {class: "cards"},
       card(`${solved} / ${figures.tasks}`, "tasks with a right kernel"),
       fast ? card(percent(fast["1"]), `of tasks faster than ${rivalName(chosenRival)}`) : null,
-      fast ? card(percent(fast.sure["1"]), "faster for sure: the interval's lower end too") : null,
+      fast ? card(percent(fast.sure["1"]), "of tasks with the whole 95 % interval above 1×") : null,
       card(times(figures.geomean[chosenRival]), "speed-up, geometric mean of the right ones"),
       card(percent(figures.roof_fraction), "of the roof's speed, median"),
       card(figures.candidates.toLocaleString("en"), `candidates, ${durationText(figures.seconds)} of judging`))];
