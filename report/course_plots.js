@@ -116,7 +116,8 @@ function drawTaskCourse(place, width, run, task, r) {
 // --- where candidates ended -----------------------------------------------------------------------------------------------
 
 function drawStages(place, width) {
-  const counts = data.runs.map((run) => d3.nest().key((stage) => stage).rollup((all) => all.length).object(run.candidates.stage));
+  const ends = data.runs.map((run) => lastRows(run).map((row) => run.candidates.stage[row]));
+  const counts = ends.map((stages) => d3.nest().key((stage) => stage).rollup((all) => all.length).object(stages));
   const order = [...data.stages.keys(), PROBLEM, OPEN].filter((stage) => stage >= 0 || counts.some((one) => one[stage]));
   if (!data.runs.some((run) => run.candidates.stage.length)) return void fill(place, nothing("No candidate is in this run."));
   const runs = data.runs.length;
@@ -126,7 +127,7 @@ function drawStages(place, width) {
   const x = d3.scaleLinear().domain([0, d3.max(counts, (one) => d3.max(order, (stage) => one[stage] || 0)) || 1]).range([left, width - 96]);
   fill(place);
   const svg = canvas(place, width, height, "Candidates by the stage they reached");
-  const bars = order.flatMap((stage, i) => data.runs.map((run, r) => ({stage, i, run, r, count: counts[r][stage] || 0, all: run.candidates.stage.length})));
+  const bars = order.flatMap((stage, i) => data.runs.map((run, r) => ({stage, i, run, r, count: counts[r][stage] || 0, all: ends[r].length})));
   order.forEach((stage, i) => {
     svg.append("text").attr("x", left - 8).attr("y", (i + 0.5) * rowHeight).attr("dy", ".32em").attr("text-anchor", "end").text(stageName(stage));
   });

@@ -11,10 +11,12 @@ function drawTitle() {
   document.title = `Kernelwright: ${names}`;
   byId("subject").textContent = names;
   byId("summary-title").textContent = (data.runs.length > 1 ? `Runs ${names}` : `Run ${names}`) + (suites ? `: ${suites}` : "");
-  const run = data.runs[data.runs.length - 1];
-  const who = [run.author && `by ${run.author}`, run.strategy && `strategy ${run.strategy}`, run.machine && `on ${run.machine.name}`].filter(Boolean).join(", ");
-  fill(byId("lead"), data.runs.length > 1 ? data.runs.map((one) => `${one.name} began ${dateText(one.began_at)}`).join("; ") + "."
-    : `Began ${dateText(run.began_at)}${who ? ", " + who : ""}; ${run.done.toLocaleString("en")} of ${run.planned.toLocaleString("en")} candidates judged.`);
+  const several = data.runs.length > 1;
+  fill(byId("lead"), data.runs.flatMap((run, i) => {
+    const who = [run.author && `by ${run.author}`, run.strategy && `strategy ${run.strategy}`, run.machine && `on ${run.machine.name}`].filter(Boolean).join(", ");
+    const words = `${several ? run.name + " began" : "Began"} ${dateText(run.began_at)}${who ? ", " + who : ""}; ${judgedText(run)}.`;
+    return i ? [element("br", {}), words] : [words];
+  }));
   byId("made").textContent = `Made by kw ${data.kw}, ${dateText(data.made_at)}. This file holds everything it shows and loads nothing.`;
 }
 
@@ -23,20 +25,24 @@ function drawWarnings() {
   fill(byId("warnings"), [...words, ...data.remarks].map((remark) => element("p", {class: "warning"}, remark)));
 }
 
+// A row of cards for every run.
 function drawCards() {
-  const run = data.runs[data.runs.length - 1];
-  const {figures} = run;
-  const fast = figures.fast[chosenRival];
   const card = (value, what) => element("div", {class: "card"}, element("div", {class: "value"}, value), element("div", {class: "what"}, what));
-  const solved = run.parts.filter((part) => part.best).length;
-  fill(byId("cards"),
-    card(`${solved} / ${figures.tasks}`, "tasks with a right kernel"),
-    fast ? card(percent(fast["1"]), `of tasks faster than ${rivalName(chosenRival)}`) : null,
-    fast ? card(percent(fast.sure["1"]), "faster for sure: the interval's lower end too") : null,
-    card(times(figures.geomean[chosenRival]), "speed-up, geometric mean of the right ones"),
-    card(percent(figures.roof_fraction), "of the roof's speed, median"),
-    card(figures.candidates.toLocaleString("en"), `candidates, ${durationText(figures.seconds)} of judging`));
+  fill(byId("cards"), data.runs.flatMap((run) => {
+    const {figures} = run;
+    const fast = figures.fast[chosenRival];
+    const solved = run.parts.filter((part) => part.best).length;
+    return [data.runs.length > 1 ? element("h3", {}, run.name) : null, element("div", {class: "cards"},
+      card(`${solved} / ${figures.tasks}`, "tasks with a right kernel"),
+      fast ? card(percent(fast["1"]), `of tasks faster than ${rivalName(chosenRival)}`) : null,
+      fast ? card(percent(fast.sure["1"]), "of tasks with the whole 95 % interval above 1×") : null,
+      card(times(figures.geomean[chosenRival]), "speed-up, geometric mean of the right ones"),
+      card(percent(figures.roof_fraction), "of the roof's speed, median"),
+      card(figures.candidates.toLocaleString("en"), `candidates, ${durationText(figures.seconds)} of judging`))];
+  }));
 }
+
+let publishedIsOpen = false;
 
 // Our rows beside what was published; a cell has the share and, under it, the sure one.
 function drawHeadline() {
@@ -54,12 +60,19 @@ function drawHeadline() {
       ...SPEEDS.map((p) => fast ? [percent(fast[p]), element("small", {}, `sure ${percent(fast.sure[p])}`)] : "–"),
       times(figures.geomean[chosenRival]), times(figures.median[chosenRival])]));
   }
-  data.published.forEach((one, i) => {
-    body.append(row(i ? "theirs" : "theirs break", [[one.who, element("small", {}, one.source)], one.tasks || "–", percent(one.csr), "–", percent(one.fcr),
-      ...SPEEDS.map((p) => percent(one.fast[p])), "–", "–"]));
-  });
+  const theirs = data.published.map((one, i) => row(i ? "theirs" : "theirs break", [[one.who, element("small", {}, one.source)], one.tasks || "–", percent(one.csr), "–", percent(one.fcr),
+    ...SPEEDS.map((p) => percent(one.fast[p])), "–", "–"]));
+  // The strongest two stand there at once, the others are asked for.
+  const others = theirs.slice(2);
+  for (const one of others) one.hidden = !publishedIsOpen;
+  body.append(...theirs);
+  const more = element("button", {type: "button", id: "more-published", "aria-expanded": publishedIsOpen, onclick: () => {
+    publishedIsOpen = !publishedIsOpen;
+    drawHeadline();
+    byId("more-published").focus();
+  }}, publishedIsOpen ? "Fewer published rows" : `${others.length} more published rows`);
   fill(byId("headline"), element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) =>
-    head === "" ? element("td", {}) : element("th", {scope: "col", class: "number"}, head.value)))), body));
+    head === "" ? element("td", {}) : element("th", {scope: "col", class: "number"}, head.value)))), body), others.length ? element("p", {}, more) : null);
   fill(byId("headline-notes"),
     element("p", {}, "CSR: tasks with a kernel that builds and loads. FCR: with one that is right on all shapes, hidden ones too; on own shapes: the looser rule of published tables. " +
       "fast", element("sub", {}, "p"), ": tasks whose kernel is right and more than p times as fast as the rival; a task without one counts as 0. Sure: the lower end of the 95 % interval passes p. " +
@@ -70,16 +83,26 @@ function drawHeadline() {
 
 function drawCategories() {
   const place = byId("categories").querySelector("div");
+  const theirs = data.published_categories;
+  const beside = chosenRival === theirs.rival && data.runs.some((run) => run.suite === theirs.suite);
   const heads = ["category", ...(data.runs.length > 1 ? ["run"] : []), number("tasks"), number("CSR"), number("FCR"), ...SPEEDS.map((p) => number(["fast", element("sub", {}, p)])),
-    number("geomean"), number("median"), number("of the roof")];
+    number("geomean"), number("median"), number("of the roof"),
+    ...(beside ? [number(`${theirs.who} CSR`), number(`${theirs.who} FCR`), number([`${theirs.who} fast`, element("sub", {}, "1")])] : [])];
+  const published = (run, name) => {
+    const known = run.suite === theirs.suite ? theirs.categories[name] : null;
+    return beside ? ["csr", "fcr", "fast1"].map((key) => number(known ? percent(known[key]) : "–")) : [];
+  };
   const names = [...new Set(data.runs.flatMap((run) => Object.keys(run.figures.categories)))];
   const rows = names.flatMap((name) => data.runs.filter((run) => name in run.figures.categories).map((run) => {
     const figures = run.figures.categories[name];
     const fast = figures.fast[chosenRival];
     return [name || "–", ...(data.runs.length > 1 ? [run.name] : []), number(figures.tasks), number(percent(figures.csr)), number(percent(figures.fcr)),
-      ...SPEEDS.map((p) => number(fast ? percent(fast[p]) : "–")), number(times(figures.geomean[chosenRival])), number(times(figures.median[chosenRival])), number(percent(figures.roof_fraction))];
+      ...SPEEDS.map((p) => number(fast ? percent(fast[p]) : "–")), number(times(figures.geomean[chosenRival])), number(times(figures.median[chosenRival])), number(percent(figures.roof_fraction)), ...published(run, name)];
   }));
-  fill(place, rows.length ? table(heads, rows) : nothing("No task has been judged."));
+  fill(place, rows.length ? table(heads, rows) : nothing("No task has been judged."),
+    beside && rows.length ? element("p", {class: "quiet"}, `${theirs.who}: ${theirs.source}; another setting: ${theirs.setting}.`)
+      : data.runs.some((run) => run.suite === theirs.suite && run.rivals.includes(theirs.rival))
+        ? element("p", {class: "quiet"}, `Compared with ${theirs.rival}, ${theirs.who}'s published figures of each category stand beside these.`) : null);
 }
 
 function drawMachine() {
@@ -130,7 +153,7 @@ function drawNotes() {
     : "No kernel has been compared with this rival.";
   const still = kernelsUnderRoofs().filter((point) => !(point.task.flops > 0)).length;
   byId("roofline-note").textContent = "The best kernels of all tasks, each by the least work and the least bytes that its task allows." +
-    (still ? ` ${counted(still, "kernel")} of tasks without arithmetic ${still === 1 ? "stands" : "stand"} only in the picture of shares.` : "");
+    (still ? ` ${counted(still, "kernel")} of tasks without arithmetic ${still === 1 ? "stands" : "stand"} only in the picture of shares.` : "") + aboveRoofWords();
   byId("rival-note").textContent = chosenRival === FASTEST && allRivals().length > 1 ? "of those that ran it right: the comparison that is hardest on us" : "";
 }
 

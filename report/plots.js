@@ -127,6 +127,14 @@ function shortened(words, most) {
   return letters.length <= most ? words : letters.slice(0, most - 1).join("") + "…";
 }
 
+// A name that is too long loses its middle: names of one family differ at their ends.
+function shortenedName(name, most) {
+  const letters = [...name];
+  if (letters.length <= most) return name;
+  const start = Math.max(0, Math.floor((most - 1) * 0.4));
+  return letters.slice(0, start).join("") + "…" + letters.slice(letters.length - (most - 1 - start)).join("");
+}
+
 // Names at the ends of lines, pushed apart so that none covers another: [{y, text, colour}].
 function endLabels(svg, x, labels, top, bottom) {
   const sorted = labels.slice().sort((a, b) => a.y - b.y);

@@ -27,7 +27,7 @@ const STAGE_MEANINGS = {
   build: "does not compile",
   load: "cannot be loaded",
   verify: "wrong on the task's own shapes",
-  glance: "right at a glance, and not judged further",
+  glance: "passed the quick check, and was not judged further",
   hidden: "wrong on shapes that its author never saw",
   guard: "touches memory that is not its own",
   precision: "computes with fewer digits than asked",
@@ -111,16 +111,32 @@ function candidateMedian(run, row) {
   return least;
 }
 
-// For each candidate, which stand in the order of judging: {row, candidates, seconds} with the counts up to it. Those measured again
-// after they were chosen are no candidates of the search.
+// For each judgement, in the order of judging: {row, candidates, seconds, again} with the counts up to it. One that was measured again
+// after it was chosen is no new candidate: it counts where it stands.
 function* judgedRows(run) {
   const {stage, spent_s, again} = run.candidates;
   let candidates = 0;
   let seconds = 0;
   for (let row = 0; row < stage.length; ++row) {
     seconds += spent_s[row];
-    if (stage[row] < 0 || again[row]) continue;
-    yield {row, candidates: ++candidates, seconds};
+    if (stage[row] < 0) continue;
+    if (!again[row]) ++candidates;
+    yield {row, candidates, seconds, again: Boolean(again[row])};
+  }
+}
+
+// A task's best so far. What was measured again after it was chosen takes the place of what the search had measured, as in the
+// figures: the course ends where the headline stands.
+class BestSoFar {
+  ratio = 0;
+  isFinal = false;
+
+  // True where it changed.
+  add(ratio, again) {
+    if (ratio === null || (!again && (this.isFinal || ratio <= this.ratio))) return false;
+    this.isFinal = again;
+    this.ratio = ratio;
+    return true;
   }
 }
 
@@ -134,21 +150,20 @@ function courseOf(run) {
   const steps = [{candidates: 0, seconds: 0, right: 0, fast: levels.map(() => 0), mean: 1}];
   let logs = 0;
   let last = null;
-  for (const {row, candidates, seconds} of judgedRows(run)) {
+  for (const {row, candidates, seconds, again} of judgedRows(run)) {
     last = {candidates, seconds};
     if (run.candidates.stage[row] !== ACCEPTED) continue;
     const task = run.candidates.task[row];
     const isNew = !right.has(task);
     right.add(task);
-    const ratio = candidateMedian(run, row);
-    const before = best.get(task) || 0;
-    if (ratio !== null && ratio > before) {
-      best.set(task, ratio);
-      logs += Math.log(Math.max(1, ratio)) - Math.log(Math.max(1, before));
+    if (!best.has(task)) best.set(task, new BestSoFar());
+    const before = best.get(task).ratio;
+    if (best.get(task).add(candidateMedian(run, row), again)) {
+      logs += Math.log(Math.max(1, best.get(task).ratio)) - Math.log(Math.max(1, before));
     } else if (!isNew) {
       continue;
     }
-    const values = [...best.values()];
+    const values = [...best.values()].map((one) => one.ratio);
     steps.push({candidates, seconds, right: right.size / tasks,
       fast: levels.map((level) => values.filter((value) => value > level).length / tasks), mean: Math.exp(logs / tasks)});
   }
@@ -156,27 +171,36 @@ function courseOf(run) {
   return {levels, steps};
 }
 
-// Of one task: every candidate of it, and the best so far.
+// Of one task: every judgement of a candidate of it, and the best so far.
 function courseOfTask(run, task) {
   const points = [];
   const steps = [];
+  const best = new BestSoFar();
   let candidates = 0;
   let seconds = 0;
-  let best = 0;
-  for (const one of judgedRows(run)) {
-    if (run.candidates.task[one.row] !== task) continue;
-    ++candidates;
-    seconds += run.candidates.spent_s[one.row];
-    const accepted = run.candidates.stage[one.row] === ACCEPTED;
-    const ratio = accepted ? candidateMedian(run, one.row) : null;
-    points.push({row: one.row, candidates, seconds, accepted, ratio});
-    if (ratio !== null && ratio > best) {
-      best = ratio;
-      steps.push({candidates, seconds, best});
-    }
+  for (const {row, again} of judgedRows(run)) {
+    if (run.candidates.task[row] !== task) continue;
+    if (!again) ++candidates;
+    seconds += run.candidates.spent_s[row];
+    const accepted = run.candidates.stage[row] === ACCEPTED;
+    const ratio = accepted ? candidateMedian(run, row) : null;
+    points.push({row, candidates, seconds, accepted, ratio});
+    if (best.add(ratio, again)) steps.push({candidates, seconds, best: best.ratio});
   }
-  if (steps.length) steps.push({candidates, seconds, best});
+  if (steps.length) steps.push({candidates, seconds, best: best.ratio});
   return {points, steps};
+}
+
+// The row in which each candidate ended: of one that was measured again, the last.
+function lastRows(run) {
+  const {task, candidate} = run.candidates;
+  return [...new Map(candidate.map((one, row) => [one < 0 ? `row ${row}` : `${task[row]} ${one}`, row])).values()];
+}
+
+// How much of a run is judged: a search has no list to go through, a batch has.
+function judgedText(run) {
+  const candidates = counted(run.figures.candidates, "candidate");
+  return run.strategy ? `${candidates} tried` : `${run.done.toLocaleString("en")} of ${counted(run.planned, "candidate")} judged`;
 }
 
 // Reasons that differ in numbers only are one reason: {stage: [{reason, count, tasks}]}, the most frequent first.

@@ -29,7 +29,27 @@ function pointWords(point) {
   if (point.task.flops > 0) lines.push(`${withUnit(point.gflops * 1e9, "flop/s")}, ${digits(point.intensity, 3)} flop/B`);
   lines.push(`${withUnit(point.task.bytes / point.part.best.time_ns * 1e9, "B/s")} at least, data fit ${point.level.name}`);
   if (point.share !== null) lines.push(`${percent(point.share)} of the roof's speed`);
+  if (point.share > 1) lines.push(isBoundByArithmetic(point) ? "more than 100 %: its algorithm does fewer operations than are counted" : "more than 100 %: part of its data lay in a faster cache, or the bandwidth was measured at a slower moment");
   return lines.join("\n");
+}
+
+// Whether the roof over a kernel is that of arithmetic, or that of its level's bandwidth.
+function isBoundByArithmetic(point) {
+  return point.intensity * point.level.gbps > point.run.machine.roofs.fma_gflops;
+}
+
+// Why some stand above the roof: a task's operations are counted as its definition has them.
+function aboveRoofWords() {
+  const above = kernelsUnderRoofs().filter((point) => point.share > 1);
+  const clever = above.filter(isBoundByArithmetic);
+  const words = [];
+  if (clever.length) {
+    words.push(` ${counted(clever.length, "kernel")} ${clever.length === 1 ? "is" : "are"} above 100 %: operations are counted as the task's definition has them, and an algorithm such as Winograd's does fewer.`);
+  }
+  if (above.length > clever.length) {
+    words.push(` ${counted(above.length - clever.length, "kernel")} bound by bandwidth ${above.length - clever.length === 1 ? "is" : "are"} above 100 %: part of the data lay in a faster cache, or the bandwidth was measured at a moment when this machine was slower.`);
+  }
+  return words.join("");
 }
 
 function symbolOf(point, size) {
@@ -130,12 +150,12 @@ function drawRoofShares(place, width) {
   const svg = canvas(place, width, height, `Share of the roof's speed of ${points.length} kernels by category`);
   svg.append("g").attr("class", "faint").attr("transform", `translate(0,${height - 42})`)
     .call(d3.axisBottom(x).tickValues(logTicks(x.domain(), Math.floor((width - left) / 48))).tickFormat((tick) => plainNumber(100 * tick) + " %"));
-  axisTitle(svg, (left + width) / 2, height - 6, "100 % cannot be passed");
+  axisTitle(svg, (left + width) / 2, height - 6, "100 %: the measured roof");
   svg.append("line").attr("class", "unit").attr("x1", x(1)).attr("x2", x(1)).attr("y1", 0).attr("y2", height - 42);
   names.forEach((name, i) => {
     svg.append("line").attr("class", "domain").attr("x1", left).attr("x2", width - 12).attr("y1", (i + 0.5) * rowHeight).attr("y2", (i + 0.5) * rowHeight);
     svg.append("text").attr("x", left - 8).attr("y", (i + 0.5) * rowHeight).attr("dy", ".32em").attr("text-anchor", "end")
-      .text(shortened(name, Math.floor(left / 7.2)));
+      .text(shortenedName(name, Math.floor(left / 7.2)));
   });
   // A little up and down, the same each time, so that equal ones are seen.
   const shift = (point) => ((point.index * 37) % 13 - 6) * 1.3;

@@ -76,7 +76,7 @@ function drawSpeedups(place, width) {
     .attr("transform", (_, i) => `translate(0,${3 + i * rowHeight})`);
   rows.append("rect").attr("class", "back").attr("width", width - 18).attr("height", rowHeight).style("fill", "transparent");
   rows.append("text").attr("x", left - 10).attr("y", rowHeight / 2).attr("dy", ".32em").attr("text-anchor", "end")
-    .text((one) => shortened(one.task.name, letters));
+    .text((one) => shortenedName(one.task.name, letters));
   rows.each(function (one) {
     const row = d3.select(this);
     one.parts.forEach((part, i) => {
@@ -124,7 +124,7 @@ function drawChange(place, width, change) {
     .attr("transform", (_, i) => `translate(0,${3 + i * ROW})`);
   rows.append("rect").attr("class", "back").attr("width", width - 18).attr("height", ROW).style("fill", "transparent");
   rows.append("text").attr("x", left - 10).attr("y", ROW / 2).attr("dy", ".32em").attr("text-anchor", "end")
-    .text((one) => shortened(data.tasks[one.task].name, Math.floor(left / 7.2)));
+    .text((one) => shortenedName(data.tasks[one.task].name, Math.floor(left / 7.2)));
   rows.each(function (one) {
     bar(d3.select(this), scale, {median: one.ratio, low: one.low, high: one.high}, 4, ROW - 8,
       one.kind === "better" ? "var(--faster)" : "var(--slower)");

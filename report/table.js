@@ -25,7 +25,8 @@ function columns() {
     if (several) return;
     list.push({head: "of the roof", number: true, value: (one) => best(one) ? best(one).roof_fraction : null, cell: (one) => best(one) ? percent(best(one).roof_fraction) : "–"});
     list.push({head: "candidates", number: true, value: (one) => one.parts[r] ? one.parts[r].candidates : null, cell: (one) => one.parts[r] ? one.parts[r].candidates.toLocaleString("en") : "–"});
-    list.push({head: "right", number: true, value: (one) => one.parts[r] ? one.parts[r].accepted : null, cell: (one) => one.parts[r] ? one.parts[r].accepted.toLocaleString("en") : "–"});
+    list.push({head: "accepted", number: true, value: (one) => one.parts[r] ? one.parts[r].accepted : null, cell: (one) => one.parts[r] ? [one.parts[r].accepted.toLocaleString("en"),
+      one.parts[r].passed ? element("small", {}, `${one.parts[r].passed.toLocaleString("en")} passed the quick check`) : null] : "–"});
     list.push({head: "spent", number: true, value: (one) => one.parts[r] ? one.parts[r].spent_s : null, cell: (one) => one.parts[r] ? durationText(one.parts[r].spent_s) : "–"});
   });
   for (const change of data.changes) {

@@ -82,7 +82,8 @@ function bestKernel(run, best) {
   const values = Object.entries(best.build.values || {});
   return element("div", {}, element("h3", {}, "Best kernel"), facts([
     ["time", `${timeText(best.time_ns)} a call${best.terms ? ", " + best.terms : ""}`],
-    ["share of the roof", best.roof_fraction === null ? "" : percent(best.roof_fraction)],
+    ["share of the roof", best.roof_fraction === null ? "" : percent(best.roof_fraction) +
+      (best.roof_fraction > 1 ? ", counting the operations of the task's definition; see the note at the roofline" : "")],
     ["largest error", best.max_error === null ? "" : `${digits(best.max_error, 2)} of what is allowed`],
     ["noise", best.noise === null ? "" : `two copies of one kernel differed by up to ${percent(best.noise)}`],
     ["measured again", best.again ? "after it was chosen, on fresh inputs: these are the figures shown" : ""],

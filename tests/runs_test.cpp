@@ -72,7 +72,9 @@ TEST_F(Runs, SaysThatNothingWasRecorded) {
        std::vector<std::vector<std::string>>{{"runs"}, {"best", "Relu"}, {"resume"}}) {
     const Answer answer = run(words);
     EXPECT_EQ(answer.code, kNo);
-    EXPECT_NE(answer.out.find("kw eval --batch FILE"), std::string::npos) << answer.out;
+    for (const char* way : {"kw demo", "kw optimize", "kw bench", "kw eval --batch FILE"}) {
+      EXPECT_NE(answer.out.find(way), std::string::npos) << answer.out;
+    }
   }
   EXPECT_EQ(run({"runs", "show", "r1"}).code, kBroken);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "looking makes no record";
@@ -82,7 +84,7 @@ TEST_F(Runs, ListsAndShows) {
   record({{"one", 100, 2}, {"two", 100, 8}, {""}});
   const Answer list = run({"runs"});
   EXPECT_EQ(list.code, kYes);
-  for (const char* part : {"r1", "somebody", "2/3", "stopped", "2/3 accepted, 4.00 x plain"}) {
+  for (const char* part : {"r1", "Relu", "somebody", "stopped", "2 of 3 accepted, 4.00 x plain"}) {
     EXPECT_NE(list.out.find(part), std::string::npos) << part << "\n" << list.out;
   }
   const Json json = Json::parse(run({"runs", "--json"}).out);
@@ -98,6 +100,32 @@ TEST_F(Runs, ListsAndShows) {
   EXPECT_TRUE(whole["items"][2]["verdict"].is_null());
 }
 
+// A search judges the best of what it tried: the others are not failures.
+TEST_F(Runs, SaysOfASearchWhatItFoundAndHowManyItTried) {
+  auto store = store::Store::open(folder_.path());
+  ASSERT_TRUE(store.ok());
+  const std::int64_t machine = *store->add_machine(store::machine_by_hand());
+  const std::string rules = R"({"tasks":[{"name":"Conv2d_of_a_long_family_name_with_stride_2"},{"name":"Relu"}]})";
+  const std::int64_t run_id = *store->begin_run({.command = "kw bench", .strategy = "auto", .rules = rules}, {});
+  EXPECT_NE(run({"runs"}).out.find("Conv2d_o...ith_stride_2 and 1 more"), std::string::npos) << run({"runs"}).out;
+  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
+  const auto add = [&](int position, const std::string& source, const std::string& purpose, const Verdict& verdict) {
+    store::NewItem item = store::item_by_hand(position, source);
+    item.purpose = purpose;
+    const store::Circumstances around = store::around_by_hand(machine);
+    ASSERT_TRUE(store->add_judged(run_id, item, verdict, store::json_by_hand(verdict), around).ok());
+  };
+  for (int i = 1; i <= 3; ++i) add(i, std::to_string(i), "search", quick);
+  EXPECT_NE(run({"runs"}).out.find("no right kernel yet, 3 tried"), std::string::npos) << run({"runs"}).out;
+  EXPECT_NE(run({"resume"}).out.find("Relu: stopped after 3 candidates"), std::string::npos) << run({"resume"}).out;
+  add(4, "3", "confirm", store::verdict_by_hand(100, 2));
+  ASSERT_TRUE(store->set_state(run_id, "done", "done").ok());
+  EXPECT_NE(run({"runs"}).out.find("a right kernel, 3 tried, 2.00 x plain"), std::string::npos) << run({"runs"}).out;
+  const Json json = Json::parse(run({"runs", "--json"}).out);
+  EXPECT_EQ(json[0]["task"], "Relu");
+  EXPECT_EQ(json[0]["solved"], 1);
+}
+
 TEST_F(Runs, SaysWhenAMeanIsOverThingsThatDoNotCompare) {
   record({{"one", 100, 2, "1"}, {"two", 100, 8, "2"}});
   EXPECT_NE(run({"runs"}).out.find("several versions"), std::string::npos);
@@ -111,6 +139,9 @@ TEST_F(Runs, OffersTheNearestRun) {
   for (const char* command : {"resume", "export"}) {
     EXPECT_NE(run({command, "r11"}).err.find("nearest: r1"), std::string::npos) << command;
   }
+  // The name of a run alone shows it, and show alone the newest.
+  EXPECT_EQ(run({"runs", "r1"}).out, run({"runs", "show", "r1"}).out);
+  EXPECT_EQ(run({"runs", "show"}).out, run({"runs", "show", "r1"}).out);
   EXPECT_NE(run({"runs", "shwo", "r1"}).err.find("nearest: show"), std::string::npos);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include "base/json.h"
 #include "base/nearest.h"
@@ -38,6 +39,36 @@ const Option* find_word(const Command& command, std::size_t before) {
 
 Error wrong_use(const Command& command, const std::string& problem) {
   return fail("{}; see `kw {} --help`", problem, command.name);
+}
+
+constexpr std::size_t kHelpWidth = 100;
+
+// Lines of at most kHelpWidth letters, broken at spaces; those after the first begin with `indent` spaces. Line breaks
+// of the text stay.
+std::string wrapped(const std::string& text, std::size_t indent = 0, std::size_t column = 0) {
+  std::string made;
+  std::size_t at = column;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!made.empty()) {
+      made += "\n";
+      at = 0;
+    }
+    std::istringstream words(line);
+    bool is_first = true;
+    for (std::string word; words >> word; is_first = false) {
+      if (!is_first && at + 1 + word.size() > kHelpWidth) {
+        made += "\n" + std::string(indent, ' ');
+        at = indent;
+      } else if (!is_first) {
+        made += " ";
+        ++at;
+      }
+      made += word;
+      at += word.size();
+    }
+  }
+  return made;
 }
 
 std::string usage(const Command& command) {
@@ -127,17 +158,19 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
 std::string help_text() {
   std::string text = fmt::format("Kernelwright: {}.\n\nusage: kw COMMAND ...\n\ncommands:\n", kAbout);
   for (const Command& command : all_commands()) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  text += "\nNew here? `kw demo` takes one task from start to end, in a minute or two.\n";
   return text +
          fmt::format("\n{} Exit codes: {}\n\nsettings, {}\n{}", kUse, kExitCodes, kSettingsOrder, settings_text());
 }
 
 std::string help_text(const Command& command) {
-  std::string text = fmt::format("{}: {}\n\nusage: {}\n", command.name, command.summary, usage(command));
-  if (!command.description.empty()) text += "\n" + command.description + "\n";
+  std::string text =
+      wrapped(command.name + ": " + command.summary) + "\n\nusage: " + wrapped(usage(command), 9, 7) + "\n";
+  if (!command.description.empty()) text += "\n" + wrapped(command.description) + "\n";
   text += "\noptions:\n";
   for (const Option& option : command.options) {
     const std::string name = option.value.empty() ? option.name : option.name + " " + option.value;
-    text += fmt::format("  {:<20} {}\n", name, option.help);
+    text += fmt::format("  {:<20} {}\n", name, wrapped(option.help, 23, 23));
   }
   text += fmt::format("  {:<20} {}\n", "--help", kHelpHelp);
   if (!command.examples.empty()) text += "\nexamples:\n";
@@ -157,13 +190,20 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
   return command.run(arguments, out);
 }
 
+int refuse_command(const std::string& name, std::ostream& err) {
+  err << fmt::format("kw: no command is called '{}'{}; `kw --help` lists them\n", name,
+                     nearest_hint(name, command_names()));
+  return kBroken;
+}
+
 int run_words(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     const Command* asked = words.size() > 1 ? find_command(words[1]) : nullptr;
+    if (words.size() > 1 && !asked) return refuse_command(words[1], err);
     out << (asked ? help_text(*asked) : help_text());
     return kYes;
   }
-  if (words[0] == "--version") {
+  if (words[0] == "--version" || words[0] == "-V" || words[0] == "version") {
     out << "kw " KW_VERSION "\n";
     return kYes;
   }
@@ -177,11 +217,7 @@ int run_words(const std::vector<std::string>& words, std::ostream& out, std::ost
     return written.ok() ? kYes : kBroken;
   }
   const Command* command = find_command(words[0]);
-  if (!command) {
-    err << fmt::format("kw: no command is called '{}'{}; `kw --help` lists them\n", words[0],
-                       nearest_hint(words[0], command_names()));
-    return kBroken;
-  }
+  if (!command) return refuse_command(words[0], err);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (std::ranges::find(rest, "--help") != rest.end() || std::ranges::find(rest, "-h") != rest.end()) {
     out << help_text(*command);

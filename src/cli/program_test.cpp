@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "base/files.h"
@@ -90,6 +91,28 @@ TEST(Program, OffersTheNearestNames) {
   EXPECT_NE(answer.err.find("nearest: Softmax"), std::string::npos) << answer.err;
 }
 
+TEST(Program, WritesHelpThatFitsATerminal) {
+  for (const Command& command : all_commands()) {
+    const std::string all = help_text(command);
+    std::istringstream lines(all.substr(0, all.find("\nexamples:")));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << command.name << ": " << line;
+  }
+}
+
+TEST(Program, ExplainsOnlyCommandsThatItHas) {
+  EXPECT_EQ(run({"help", "tasks"}).out, help_text(*std::ranges::find(all_commands(), "tasks", &Command::name)));
+  EXPECT_EQ(run({"help", "taks"}).err, run({"taks"}).err);
+  EXPECT_EQ(run({"version"}).out, run({"--version"}).out);
+  EXPECT_EQ(run({"-V"}).out, run({"--version"}).out);
+}
+
+TEST(Program, SaysWhatIsMissingOrTheWrongWayRound) {
+  EXPECT_EQ(run({"inspect", "code"}).err, "kw: kw inspect code: say of which kernel\n");
+  EXPECT_EQ(run({"eval", "relu.cpp", "Relu"}).err, "kw: the task comes first: kw eval Relu relu.cpp\n");
+  EXPECT_EQ(run({"rivals", "instal"}).err,
+            "kw: kw rivals instal: say list, install, check or remove; nearest: install\n");
+}
+
 TEST(Program, RefusesWrongUse) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"show"},
@@ -132,7 +155,15 @@ TEST(Tasks, GivesJsonWithItsKeys) {
 TEST(Tasks, KeepsToACategory) {
   const auto list = Json::parse(run({"tasks", "--category", "Matrix", "--json"}).out);
   EXPECT_EQ(list.size(), 19u);
+  // By its beginning, upper or lower case alike; more than one category may begin so.
+  EXPECT_EQ(Json::parse(run({"tasks", "--category", "matr", "--json"}).out).size(), 19u);
+  std::set<std::string> categories;
+  for (const Json& task : Json::parse(run({"tasks", "--category", "T", "--json"}).out))
+    categories.insert(task["category"]);
+  EXPECT_EQ(categories, (std::set<std::string>{"Tensor", "Trigonometry"}));
 }
+
+TEST(Tasks, AreFoundByNamesOfAnyCase) { EXPECT_EQ(run({"show", "relu"}).out, run({"show", "Relu"}).out); }
 
 TEST(Show, ExplainsWithAnExample) {
   const Answer answer = run({"show", "Relu"});

@@ -163,19 +163,26 @@ Result<int> work_on_batch(const Terminal& terminal, std::int64_t run, const runs
   return now.accepted == now.planned ? kYes : kNo;
 }
 
+Result<std::vector<runs::SearchedTask>> searched(const Terminal& terminal, std::int64_t run,
+                                                 const runs::Rivals& rivals) {
+  KW_TRY(const store::RunSummary summary, terminal.store.run(run));
+  KW_TRY(const runs::Order order, runs::order_of(summary));
+  runs::Workplace workplace(terminal.store);
+  runs::SearchWork search(rivals, [&](const runs::SearchedTask& task) {
+    if (order.out.empty()) note_task(terminal.progress, task);
+  });
+  KW_CHECK(work(terminal, workplace, run, search));
+  if (!order.out.empty() && search.results().empty()) {
+    return fail("the search ended without a kernel; `kw resume r{}` goes on with it", run);
+  }
+  return search.results();
+}
+
 Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const runs::Rivals& rivals) {
   KW_TRY(const store::RunSummary summary, terminal.store.run(run));
   KW_TRY(const runs::Order order, runs::order_of(summary));
-  const bool one_kernel = !order.out.empty();
-  runs::Workplace workplace(terminal.store);
-  runs::SearchWork search(rivals, [&](const runs::SearchedTask& task) {
-    if (!one_kernel) note_task(terminal.progress, task);
-  });
-  KW_CHECK(work(terminal, workplace, run, search));
-  if (!one_kernel) return report_figures(terminal, run);
-  const std::vector<runs::SearchedTask> results = search.results();
-  if (results.empty()) return fail("the search ended without a kernel");
-  return print_searched(terminal, run, results[0]);
+  KW_TRY(const std::vector<runs::SearchedTask> results, searched(terminal, run, rivals));
+  return order.out.empty() ? report_figures(terminal, run) : print_searched(terminal, run, results[0]);
 }
 
 Result<AuthorRun> work_with_author(const Terminal& terminal, std::int64_t run, const runs::AuthorTerms& terms,

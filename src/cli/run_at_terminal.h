@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "runs/order.h"
 #include "runs/rivals.h"
+#include "runs/search_run.h"
 #include "store/store.h"
 
 namespace kw::cli {
@@ -29,6 +30,9 @@ struct Terminal {
 // was accepted, kBroken where a part could not be judged.
 Result<int> work_on_batch(const Terminal& terminal, std::int64_t run, const runs::Rivals& rivals);
 
+// The search alone: what came of its tasks, in their order.
+Result<std::vector<runs::SearchedTask>> searched(const Terminal& terminal, std::int64_t run,
+                                                 const runs::Rivals& rivals);
 // What `kw optimize` and `kw bench` print: the first where the order has a folder for the kernel.
 Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const runs::Rivals& rivals);
 

@@ -25,7 +25,10 @@ Result<std::optional<store::Store>> look_into_store(const Arguments& arguments, 
     if (arguments.has("--json")) {
       out << empty << "\n";
     } else {
-      out << fmt::format("nothing was recorded in {} yet: `kw eval --batch FILE` makes a run\n", folder.string());
+      out << fmt::format(
+          "nothing was recorded in {} yet. A run is made by `kw demo` (a minute, one task from start to end), `kw "
+          "optimize TASK`, `kw bench` or `kw eval --batch FILE`\n",
+          folder.string());
     }
     return std::optional<store::Store>();
   }

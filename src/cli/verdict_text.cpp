@@ -37,7 +37,12 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
         verdict.varies ? "; does not promise the same bits" : "");
   if (verdict.time_ns) {
     print(out, "  time           {} a call, {} caches{}\n", time_text(*verdict.time_ns), verdict.caches,
-          verdict.roof_fraction ? fmt::format(", {} of the roof's speed", percent(*verdict.roof_fraction)) : "");
+          verdict.roof_fraction
+              ? fmt::format(", {} of the roof's speed{}", percent(*verdict.roof_fraction),
+                            *verdict.roof_fraction > 1 ? " (it does fewer operations than are counted, or the roof "
+                                                         "was measured at a slower moment)"
+                                                       : "")
+              : "");
   }
   for (const Speedup& one : verdict.speedups) {
     print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median, one.low,

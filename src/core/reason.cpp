@@ -232,7 +232,7 @@ std::string sentence(const Reason& reason, Audience audience) {
           "done before or after them",
           number(reason, "us"), number(reason, "lap_us"));
     case ReasonCode::only_quick_check:
-      return "right in a quick check, and not judged further";
+      return "passed the quick check, and was not judged further";
   }
   return "";
 }

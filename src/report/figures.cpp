@@ -364,7 +364,8 @@ Result<RunFigures> figures_of(const store::Store& store, std::int64_t run) {
   KW_TRY(store::RunSummary summary, store.run(run));
   std::vector<std::string> order;
   std::map<std::string, Contest> contests;  // by the task's hash
-  std::map<VerdictStage, std::int64_t> stages;
+  // Of each candidate of each task: one that was measured again ended where that did.
+  std::map<std::pair<std::string, std::string>, VerdictStage> ends;
   std::int64_t unreadable = 0;
   KW_CHECK(store.each_recorded(run, [&](const store::Recorded& one) -> Status {
     if (one.task_hash.empty()) {
@@ -379,7 +380,7 @@ Result<RunFigures> figures_of(const store::Store& store, std::int64_t run) {
     }
     if (one.judged) {
       take_in(contest, one);
-      ++stages[stage_of(one)];
+      ends[{one.task_hash, one.candidate_hash}] = stage_of(one);
     } else if (one.problem.empty()) {
       ++contest.outcome.open;
     }
@@ -391,7 +392,7 @@ Result<RunFigures> figures_of(const store::Store& store, std::int64_t run) {
   for (Outcome& one : outcomes) add_limit(store, one);
 
   RunFigures figures = figures_of(std::move(summary), std::move(outcomes));
-  figures.stages = std::move(stages);
+  for (const auto& [candidate, stage] : ends) ++figures.stages[stage];
   figures.unreadable = unreadable;
   std::set<std::string> identities;
   for (const Outcome& one : figures.outcomes) {

@@ -121,7 +121,7 @@ struct RunFigures {
   std::vector<Outcome> outcomes;  // in the order in which tasks were planned
   Figures overall;
   std::vector<Figures> categories;                  // in the order of the tasks
-  std::map<VerdictStage, std::int64_t> stages;      // where candidates ended, over all that have a verdict
+  std::map<VerdictStage, std::int64_t> stages;      // where candidates ended, each once
   std::int64_t unreadable = 0;                      // items that named no task or no kernel, and count nowhere
   std::map<std::int64_t, store::Machine> machines;  // of the chosen candidates
   // Of each rival: its versions and how many tasks met each. The plain kernel's source is another one for each task and

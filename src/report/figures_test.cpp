@@ -236,6 +236,14 @@ TEST_F(RunFiguresTest, TheMeasurementAfterTheChoiceCounts) {
   EXPECT_TRUE(figures.remarks.empty());
 }
 
+TEST_F(RunFiguresTest, ACandidateThatIsMeasuredAgainEndsOnce) {
+  const RunFigures figures = of({{"Relu", "a", stopped(VerdictStage::glance)},
+                                 {"Relu", "b", stopped(VerdictStage::glance)},
+                                 {"Relu", "b", store::verdict_by_hand(950, 2.7), "confirm"}});
+  EXPECT_EQ(figures.stages,
+            (std::map<VerdictStage, std::int64_t>{{VerdictStage::glance, 1}, {VerdictStage::accepted, 1}}));
+}
+
 TEST_F(RunFiguresTest, AConfirmationThatFailsCountsAsAFailure) {
   const RunFigures figures = of({{"Relu", "a", store::verdict_by_hand(900, 3)},
                                  {"Relu", "a", stopped(VerdictStage::hidden), store::Purpose::confirm}});

@@ -114,6 +114,18 @@ Json machine_of(const store::Machine& machine) {
           {"roofs", roofs_of(facts)}};
 }
 
+// The rules that are a word or a number. The others hold whole tasks with their weights and whole kernels, which a page
+// that is handed on must not carry.
+Json plain_rules(const std::string& text) {
+  Json plain = Json::object();
+  const Json rules = parsed(text);
+  if (!rules.is_object()) return plain;
+  for (const auto& [name, value] : rules.items()) {
+    if (!value.is_object() && !value.is_array()) plain[name] = value;
+  }
+  return plain;
+}
+
 // One run's part of the data.
 class RunData {
  public:
@@ -145,7 +157,7 @@ class RunData {
                  {"seed", run.about.seed ? Json(*run.about.seed) : Json(nullptr)},
                  {"planned", run.planned},
                  {"done", run.done},
-                 {"rules", parsed(run.about.rules).is_object() ? parsed(run.about.rules) : Json::object()},
+                 {"rules", plain_rules(run.about.rules)},
                  {"figures", parsed(figures_as_json(figures_))},
                  {"rivals", rivals_},
                  {"machine", figures_.machines.empty() ? Json(nullptr) : machine_of(most_used_machine())}};
@@ -172,6 +184,7 @@ class RunData {
     int reason = -1;
     int file = -1;
     int author = -1;
+    int candidate = -1;  // equal for rows of one candidate
     std::vector<std::optional<double>> ratios;
     Json errors = nullptr;
   };
@@ -188,6 +201,9 @@ class RunData {
       row.spent_s = one.spent_s;
       row.file = strings_.number(one.file);
       row.author = strings_.number(one.author);
+      if (!one.candidate_hash.empty()) {
+        row.candidate = candidates_.try_emplace(one.candidate_hash, static_cast<int>(candidates_.size())).first->second;
+      }
       row.ratios.resize(rivals_.size());
       if (!one.problem.empty()) {
         row.stage = kNeverJudged;
@@ -245,11 +261,13 @@ class RunData {
 
   Json columns() const {
     Json json;
-    for (const char* name : {"task", "position", "stage", "spent_s", "again", "reason", "file", "author", "ratios"}) {
+    for (const char* name :
+         {"task", "candidate", "position", "stage", "spent_s", "again", "reason", "file", "author", "ratios"}) {
       json[name] = Json::array();
     }
     for (const Row& row : rows_) {
       json["task"].push_back(row.task);
+      json["candidate"].push_back(row.candidate);
       json["position"].push_back(row.position);
       json["stage"].push_back(row.stage);
       json["spent_s"].push_back(rounded(row.spent_s));
@@ -295,11 +313,16 @@ class RunData {
 
   Result<Json> part_of(const Outcome& one) {
     const auto found = tasks_.find(one.task_hash.empty() ? one.task : one.task_hash);
-    std::int64_t accepted = 0;
-    for (const Row& row : rows_) accepted += row.task == found->second && row.accepted && !row.again;
+    std::set<int> accepted, passed;
+    for (const Row& row : rows_) {
+      if (row.task != found->second) continue;
+      if (row.accepted) accepted.insert(row.candidate);
+      if (row.stage == static_cast<int>(VerdictStage::glance)) passed.insert(row.candidate);
+    }
     Json part = {{"task", found->second},
                  {"candidates", one.candidates},
-                 {"accepted", accepted},
+                 {"accepted", accepted.size()},
+                 {"passed", passed.size()},
                  {"spent_s", rounded(one.spent_s)},
                  {"furthest", one.stage ? static_cast<int>(*one.stage) : kOpen},
                  {"best", nullptr}};
@@ -317,7 +340,8 @@ class RunData {
   KernelWords& kernels_;
   Allowance& errors_;
   std::vector<std::string> rivals_;
-  std::set<std::int64_t> chosen_;  // items
+  std::set<std::int64_t> chosen_;          // items
+  std::map<std::string, int> candidates_;  // numbers, by hash
   std::vector<Row> rows_;
   std::map<int, std::set<int>> errors_seen_;   // of each task: reasons
   std::map<std::string, std::string> judged_;  // by candidate's hash: what became of it
@@ -351,6 +375,17 @@ Json published() {
   return all;
 }
 
+// What MoKA reached in each category, for runs of the same tasks.
+Json published_categories() {
+  const Published& moka = kPublished[0];
+  Json categories = Json::object();
+  for (const PublishedCategory& one : kMokaByCategory) {
+    categories[one.category] = {{"csr", one.csr}, {"fcr", one.fcr}, {"fast1", one.fast1}};
+  }
+  return {{"who", "MoKA"},         {"suite", kPublishedSuite}, {"rival", moka.rival},
+          {"source", moka.source}, {"setting", moka.setting},  {"categories", std::move(categories)}};
+}
+
 }  // namespace
 
 Result<std::string> page_data(const store::Store& store, std::span<const std::int64_t> runs, const std::string& version,
@@ -359,6 +394,7 @@ Result<std::string> page_data(const store::Store& store, std::span<const std::in
                {"made_at", store::time_now()},
                {"licence", licence},
                {"published", published()},
+               {"published_categories", published_categories()},
                {"remarks", Json::array()}};
   json["stages"] = Json::array();
   for (int i = 0; i <= static_cast<int>(VerdictStage::accepted); ++i)

@@ -94,6 +94,37 @@ TEST_F(APage, SaysWhatItLeavesOutToStaySmall) {
   EXPECT_NE(best["ancestors"][0]["difference_words"].get<std::string>().find("left out"), std::string::npos);
 }
 
+// A search looks at each candidate briefly and judges the best in full: that is one candidate, accepted.
+TEST_F(APage, CountsACandidateThatASearchAcceptedOnce) {
+  store::NewItem again = store::item_by_hand(3, "b");
+  again.purpose = "confirm";
+  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
+  const std::int64_t run = run_of({store::item_by_hand(1, "a"), store::item_by_hand(2, "b"), again},
+                                  {quick, quick, store::verdict_by_hand(50, 2)});
+  const Json data = data_of({run})["runs"][0];
+  EXPECT_EQ(data["candidates"]["candidate"], (Json{0, 1, 1}));
+  EXPECT_EQ(data["candidates"]["again"], (Json{0, 0, 1}));
+  EXPECT_EQ(data["parts"][0]["candidates"], 2);
+  EXPECT_EQ(data["parts"][0]["accepted"], 1);
+  EXPECT_EQ(data["parts"][0]["passed"], 2);
+}
+
+TEST_F(APage, CarriesNoWeightsOfTheUsersModel) {
+  const std::string rules =
+      R"({"caches":"warm","tasks":[{"name":"Relu","text":"{\"constant\":\"deadbeef\"}"}],"search":{"kernel":{"source":"deadbeef"}}})";
+  const std::int64_t run = *store_.begin_run({.command = "kw optimize model.onnx:0", .rules = rules}, {});
+  const Json data = data_of({run});
+  EXPECT_EQ(data["runs"][0]["rules"], (Json{{"caches", "warm"}}));
+  EXPECT_EQ(data.dump().find("deadbeef"), std::string::npos);
+}
+
+TEST_F(APage, CarriesThePublishedFiguresOfEachCategory) {
+  const Json theirs = data_of({})["published_categories"];
+  EXPECT_EQ(theirs["rival"], "mnn");
+  EXPECT_EQ(theirs["categories"].size(), 12u);
+  EXPECT_EQ(theirs["categories"]["Activation"]["fast1"], 0.083);
+}
+
 TEST_F(APage, ListsCandidatesInTheOrderOfJudgingWithTheirReasons) {
   Verdict wrong{.task = "Relu",
                 .target = "cpu",

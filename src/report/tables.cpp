@@ -189,11 +189,29 @@ Table category_table(const RunFigures& run, const std::string& rival) {
   table.columns.push_back({"sure fast1", true});
   table.columns.push_back({"geomean", true});
   table.columns.push_back({"left out", true});
-  for (const Figures& one : run.categories) table.rows.push_back(figures_row(one.category, one, rival));
+  for (const Figures& one : run.categories)
+    table.rows.push_back(figures_row(one.category.empty() ? "-" : one.category, one, rival));
   table.rows.push_back(figures_row("all", run.overall, rival));
   if (run.run.about.suite == kPublishedSuite && rival == kPublished[0].rival) add_moka(table, run);
   return table;
 }
+
+namespace {
+
+// Why a share of the roof may be above 100 %.
+constexpr char kAboveTheRoof[] =
+    "roof above 100: operations are counted as the task's definition has them, and an algorithm such as Winograd's "
+    "does "
+    "fewer; of data movers, part of the data lay in a faster cache or the bandwidth was measured at a slower moment";
+
+void explain_roofs(const RunFigures& run, Table& table) {
+  const bool any = std::ranges::any_of(run.outcomes, [](const Outcome& one) {
+    return one.is_accepted() && one.roof_fraction && *one.roof_fraction > 1;
+  });
+  if (any) table.notes.push_back(kAboveTheRoof);
+}
+
+}  // namespace
 
 Table task_table(const RunFigures& run, const std::string& rival) {
   Table table{.title = fmt::format("{} by task, against {}", run.run.name(), with_version(run, rival)),
@@ -217,6 +235,7 @@ Table task_table(const RunFigures& run, const std::string& rival) {
                           one.is_accepted() && one.roof_fraction ? percent(one.roof_fraction) : "",
                           std::to_string(one.candidates), task_note(one, beside, rival)});
   }
+  explain_roofs(run, table);
   return table;
 }
 
@@ -238,6 +257,7 @@ Table limits_table(const RunFigures& run) {
   };
   add("products and convolutions of 50 Mflop and more", Limit::arithmetic);
   add("memory: moving more than 32 MiB", Limit::memory);
+  if (!table.rows.empty()) explain_roofs(run, table);
   return table;
 }
 

@@ -120,6 +120,15 @@ TEST(Tables, ShowCategoriesAndTasksAgainstTheChosenRival) {
             "  accepted           2\n");
 }
 
+TEST(Tables, SayWhyAKernelStandsAboveTheRoof) {
+  Outcome winograd = accepted("Conv", 2, 1);
+  winograd.roof_fraction = 1.3;
+  const Table table = task_table(run_of(1, {winograd, accepted("Relu", 2, 1)}));
+  ASSERT_EQ(table.notes.size(), 1u);
+  EXPECT_NE(table.notes[0].find("Winograd"), std::string::npos);
+  EXPECT_TRUE(task_table(run_of(1, {accepted("Relu", 2, 1)})).notes.empty());
+}
+
 TEST(Tables, ShowOnlyChangesOutsideTheNoise) {
   const RunFigures before = run_of(1, {accepted("Relu", 2, 1), accepted("Tanh", 2, 1)});
   const RunFigures now = run_of(2, {accepted("Relu", 3, 1), accepted("Tanh", 2, 1), accepted("Abs", 1, 1)});

@@ -54,7 +54,9 @@ std::string bar(double share, int width) {
 
 std::string count_text(const Tally& tally) {
   if (tally.plan.total > 0) return fmt::format("{}/{} {}", tally.done, tally.plan.total, tally.plan.unit);
-  return fmt::format("{} {}", tally.done, tally.plan.unit);
+  const std::string& units = tally.plan.unit;
+  return fmt::format("{} {}", tally.done,
+                     tally.done == 1 && units.ends_with("s") ? units.substr(0, units.size() - 1) : units);
 }
 
 // "build 3, verify 1"
@@ -65,7 +67,14 @@ std::string errors_text(const Tally& tally) {
 }
 
 std::string glanced_text(const Tally& tally) {
-  return tally.glanced > 0 ? fmt::format(", {} right at a glance", tally.glanced) : "";
+  return tally.glanced > 0 ? fmt::format(", {} passed the quick check", tally.glanced) : "";
+}
+
+// What a search did so far, which its bar does not count.
+std::string tried_text(const Tally& tally) {
+  if (tally.glanced == 0) return "";
+  return fmt::format("{} {}, {} passed the quick check", tally.judged - tally.accepted,
+                     tally.judged - tally.accepted == 1 ? "candidate" : "candidates", tally.glanced);
 }
 
 // The geometric mean of the best accepted ones of each task; empty where only one task has one.
@@ -110,7 +119,7 @@ std::string first_line(const Tally& tally, int width) {
   const std::string title = tally.plan.title.empty() ? "" : tally.plan.title + "  ";
   std::string rest = count_text(tally);
   if (const auto rate = tally.rate()) rest += "  " + rate_text(*rate);
-  if (const auto left_s = tally.left_s()) rest += "  " + duration_text(*left_s) + " left";
+  if (const auto left_s = tally.left_s(); left_s && *left_s >= 0.5) rest += "  " + duration_text(*left_s) + " left";
   const auto share = share_of(tally);
   const int room = width - letters_of(title) - letters_of(rest) - 4;  // its brackets and the space behind it
   if (!share || room < kShortestBar) return title + rest;
@@ -167,8 +176,10 @@ std::vector<std::string> live_block(const Tally& tally, int width, int height) {
   // The last column stays free: a letter there makes some terminals begin a new line.
   const int most = std::max(1, width - 1);
   std::vector<std::string> lines = {first_line(tally, most)};
-  for (const auto& [label, text] :
-       {std::pair{"best", best_text(tally)}, {"now", running_text(tally)}, {"errors", errors_text(tally)}}) {
+  for (const auto& [label, text] : {std::pair{"best", best_text(tally)},
+                                    {"now", running_text(tally)},
+                                    {"tried", tried_text(tally)},
+                                    {"errors", errors_text(tally)}}) {
     if (!text.empty()) lines.push_back(fmt::format("  {:<7} {}", label, text));
   }
   lines.resize(std::min(lines.size(), static_cast<std::size_t>(std::max(1, height))));
@@ -180,7 +191,7 @@ std::string plain_line(const Tally& tally) {
   std::string text = fmt::format("{} of {} {}", tally.done, tally.plan.total, tally.plan.unit);
   if (tally.plan.total == 0) text = count_text(tally);
   if (const auto rate = tally.rate()) text += ", " + rate_text(*rate);
-  if (const auto left_s = tally.left_s()) text += ", " + duration_text(*left_s) + " left";
+  if (const auto left_s = tally.left_s(); left_s && *left_s >= 0.5) text += ", " + duration_text(*left_s) + " left";
   text += fmt::format("; {} accepted", tally.accepted) + glanced_text(tally);
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
@@ -193,7 +204,9 @@ std::string summary(const Tally& tally, const std::string& state) {
                                : count_text(tally);
   text += fmt::format(" in {}", duration_text(tally.elapsed_s));
   if (tally.plan.done > 0) text += fmt::format(" ({} of them before)", tally.plan.done);
-  text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
+  if (tally.judged > 0) {
+    text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
+  }
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
 }

@@ -47,7 +47,18 @@ TEST(Tally, AGlanceIsNeitherAnErrorNorAResult) {
   EXPECT_TRUE(tally.count("Relu", accepted(9, 2)));
   EXPECT_TRUE(tally.errors.empty());
   EXPECT_EQ(summary(tally, "done"),
-            "r1 done: 1 of 1 tasks in 0:01; 1 of 1 accepted, 1 right at a glance; best Relu 2.00 x mnn");
+            "r1 done: 1 of 1 tasks in 0:01; 1 of 1 accepted, 1 passed the quick check; best Relu 2.00 x mnn");
+}
+
+// A search of one task knows its time and not how many it will try: its bar is the time's.
+TEST(Tally, ShowsHowFarASearchOfOneTaskIs) {
+  Tally tally{.plan = {.title = "r1", .unit = "candidates", .budget_s = 20}, .elapsed_s = 5, .done = 3};
+  for (int i = 0; i < 3; ++i) tally.count("Relu", {.stage = VerdictStage::glance});
+  EXPECT_EQ(live_block(tally, 80, 24),
+            (std::vector<std::string>{"r1  [#########-----------------------------]  3 candidates  36.0/min  0:15 left",
+                                      "  tried   3 candidates, 3 passed the quick check"}));
+  tally.elapsed_s = 21;
+  EXPECT_EQ(live_block(tally, 80, 24)[0].find("left"), std::string::npos);
 }
 
 TEST(Tally, ShowsALiveBlock) {
@@ -85,6 +96,11 @@ TEST(Tally, TellsItInALine) {
       summary(halfway(), "stopped"),
       "r3 stopped: 50 of 100 candidates in 0:10 (30 of them before); 2 of 5 accepted, build 2, verify 1; best 1.00 x "
       "in the mean of 2 tasks");
+}
+
+TEST(Tally, SaysNothingOfVerdictsWhereThereWasNothingToDo) {
+  const Tally tally{.plan = {.title = "r1", .unit = "tasks", .total = 2, .done = 2}, .done = 2};
+  EXPECT_EQ(summary(tally, "done"), "r1 done: 2 of 2 tasks in 0:00 (2 of them before)");
 }
 
 TEST(Tally, SaysHowLong) {

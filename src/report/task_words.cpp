@@ -26,12 +26,18 @@ const char* words_of(Role role) {
   return "constant";
 }
 
+// An attribute may be a list as long as a weight.
+std::string shortened(const std::string& node) {
+  constexpr std::size_t kMost = 400;
+  return node.size() <= kMost ? node : node.substr(0, kMost) + " ...";
+}
+
 Status add_meaning(const std::string& text, Json& json) {
   KW_TRY(const Task task, suites::task_of_snapshot(text));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   json["operators"] = task.operators();
   for (const Node& node : task.nodes) {
-    json["nodes"].push_back(suites::text_of(node));
+    json["nodes"].push_back(shortened(suites::text_of(node)));
     const ops::Op* op = ops::find_op(node.op);
     const Json entry = Json::array({node.op, op ? op->meaning : ""});
     if (std::ranges::find(json["meaning"], entry) == json["meaning"].end()) json["meaning"].push_back(entry);

@@ -9,6 +9,11 @@ namespace kw::runs {
 // Sources are written by people and models; what is longer than this is something else.
 constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
 
+bool is_source(const std::string& word) {
+  const std::string extension = std::filesystem::path(word).extension().string();
+  return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
+}
+
 Result<judge::Source> read_kernel(const std::string& file) {
   KW_TRY(std::string text, read_file(file, kMostSourceBytes));
   if (text.find('\0') != std::string::npos) {

@@ -1,10 +1,15 @@
 #include "runs/rivals.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <future>
+#include <map>
+#include <set>
 #include <sstream>
 
-#include "targets/instance.h"
 #include "rivals/absent.h"
+#include "targets/instance.h"
 
 namespace kw::runs {
 namespace {
@@ -17,6 +22,13 @@ constexpr const char* kUsual[] = {"mnn", "onnxruntime"};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Why what was to be installed by this program is not there, by the environment. A run chooses its rivals once to plan
+// and once to work.
+std::map<std::string, std::string>& failed_here() {
+  static std::map<std::string, std::string> failed;
+  return failed;
+}
+
 // Tells what it does, and where it cannot, why: in a line. With `again`, also what failed a short while ago.
 Status install_telling(const RivalFile& rival, const RivalSetup& setup, bool again) {
   if (!setup.may_install) {
@@ -25,6 +37,8 @@ Status install_telling(const RivalFile& rival, const RivalSetup& setup, bool aga
   if (!rival.only_asked.empty()) {
     return fail("it is not installed, and takes {}: kw rivals install {}", rival.only_asked, rival.name);
   }
+  const auto tried = failed_here().find(rival.environment().string());
+  if (tried != failed_here().end()) return fail("{}", tried->second);
   if (const auto failed = rivals::failed_lately(rival); failed && !again) {
     setup.tell(
         fmt::format("without {}: {}, a while ago; kw rivals install {} tries again", rival.name, *failed, rival.name));
@@ -36,19 +50,48 @@ Status install_telling(const RivalFile& rival, const RivalSetup& setup, bool aga
   if (!installed.ok()) {
     const std::string why = first_line(installed.error().message);
     setup.tell(why + "; going on without it");
+    failed_here()[rival.environment().string()] = why;
     return fail("{}", why);
   }
   return {};
 }
 
+// Several at the same time: much of it is waiting for the network.
+void install_together(const std::vector<RivalFile>& missing, const RivalSetup& setup) {
+  std::vector<std::string> names;
+  for (const RivalFile& rival : missing) names.push_back(rival.name + " " + rival.version());
+  setup.tell(fmt::format("installing {} to compare with, about half a minute, once; --rival none goes without",
+                         fmt::join(names, " and ")));
+  std::vector<std::future<Status>> all;
+  for (const RivalFile& rival : missing) {
+    all.push_back(std::async(std::launch::async, [&rival] { return rivals::install(rival); }));
+  }
+  std::set<std::string> said;  // what keeps one away often keeps the other away too
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const Status installed = all[i].get();
+    if (installed.ok()) continue;
+    const std::string why = first_line(installed.error().message);
+    failed_here()[missing[i].environment().string()] = why;
+    if (said.insert(why.substr(std::min(why.size(), missing[i].name.size()))).second) {
+      setup.tell(why + "; going on without it");
+    }
+  }
+}
+
 Status install_usual(const RivalSetup& setup) {
   if (!setup.may_install) return {};
+  std::vector<RivalFile> missing;
   for (const char* name : kUsual) {
     KW_TRY(const RivalFile rival, rivals::find_rival(name, setup.python));
     if (rival.installed()) continue;
-    // What keeps one away keeps the other away too, and has been told.
-    if (!install_telling(rival, setup, false).ok()) break;
+    // Tried a short while ago, which this says: the other one has to wait as well.
+    if (failed_here().contains(rival.environment().string()) || rivals::failed_lately(rival)) {
+      [[maybe_unused]] const Status known = install_telling(rival, setup, false);
+      return {};
+    }
+    missing.push_back(rival);
   }
+  if (!missing.empty()) install_together(missing, setup);
   return {};
 }
 

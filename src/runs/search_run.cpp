@@ -106,7 +106,11 @@ Result<SearchedTask> SearchWork::winner_of(const store::Store& store, const stor
 
 report::Plan SearchWork::plan(const Run& run) const {
   const auto total = std::ssize(order_.tasks);
-  return {.title = run.name(), .unit = "tasks", .total = total, .done = total - std::ssize(left_)};
+  report::Plan plan{.title = run.name(), .unit = "tasks", .total = total, .done = total - std::ssize(left_)};
+  if (is_of_one_task() && !left_.empty()) plan = {.title = run.name(), .total = budget_.candidates};
+  const double seconds = is_of_one_task() && budget_.seconds > 0 ? budget_.seconds : order_.search.within_s;
+  if (seconds > 0) plan.budget_s = seconds;
+  return plan;
 }
 
 // With a time for the whole: what is left of it, without judging, is shared by the tasks that are left.
@@ -143,7 +147,7 @@ Status SearchWork::do_item(Run& run, Observer& observer, const std::shared_ptr<j
   KW_CHECK(take_away_if_asked(task, *result));
   ended_(*result);
   finished_[hash_of_task(task)] = *std::move(result);
-  observer.advance(1);
+  if (!is_of_one_task()) observer.advance(1);
   return {};
 }
 
@@ -198,6 +202,7 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
     KW_CHECK(record(trial.point, trial.asked, trial.verdict, trial.spent_s, store::Purpose::search));
     known[name_of_point(trial.point)] = trial.time;
     observer.finish(kTried, task.name, space.text(trial.point), trial.verdict);
+    if (is_of_one_task()) observer.advance(1);
     if (trial.time) observer.best(task.name, space.text(trial.point), 1 / *trial.time, "the first");
     return {};
   };

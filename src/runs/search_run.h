@@ -53,6 +53,8 @@ class SearchWork : public Work {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // One task is not counted as tasks, but by its candidates: "0 of 1" until the end says nothing.
+  bool is_of_one_task() const { return order_.tasks.size() == 1; }
   Status read_record(Run& run);
   Result<SearchedTask> winner_of(const store::Store& store, const store::Recorded& one) const;
   search::Budget budget_of(const Task& task);

@@ -30,7 +30,7 @@ std::string opening(const Task& task, const ops::Graph& graph, const Choice& cho
     for (const ops::GraphNode& node : graph.nodes) nodes += (nodes.empty() ? "" : ", then ") + node.call.op->name;
     return nodes;
   }());
-  text += "// Written and judged by kw. What was proven of it:\n";
+  text += "// Written and judged by kw. What was tested and measured:\n";
   std::string shapes;
   for (const ops::GraphInput& input : graph.inputs) {
     shapes += (shapes.empty() ? "" : ", ") + compose::remark(input.name) + " " + input.type.text();
@@ -42,11 +42,13 @@ std::string opening(const Task& task, const ops::Graph& graph, const Choice& cho
   text += fmt::format("//   - largest error seen: {:.3g} of what exact arithmetic in the tensors' type may be off;\n",
                       verdict.max_error);
   if (verdict.time_ns) {
-    text += fmt::format("//   - {} a call, {} caches, one core of: {}{}\n", time_text(*verdict.time_ns), verdict.caches,
-                        compose::remark(machine),
-                        verdict.roof_fraction ? fmt::format("; {:.0f} % of the speed that the machine's limits allow",
-                                                            100 * *verdict.roof_fraction)
-                                              : "");
+    text += fmt::format(
+        "//   - {} a call, {} caches, one core of: {}{}\n", time_text(*verdict.time_ns), verdict.caches,
+        compose::remark(machine),
+        verdict.roof_fraction
+            ? fmt::format("; {:.0f} % of the speed that the machine's limits allow{}", 100 * *verdict.roof_fraction,
+                          *verdict.roof_fraction > 1 ? " an algorithm that does every operation of the definition" : "")
+            : "");
   }
   for (const Speedup& one : verdict.speedups) {
     text += fmt::format("//   - {:.3f} times as fast as {} [{:.3f}, {:.3f}]{}\n", one.median,
@@ -141,6 +143,8 @@ std::string attribute_lines(const Task& task, const ops::Graph& graph) {
 }
 
 }  // namespace
+
+fs::path takeaway_folder(const std::string& task) { return file_name(task) + "-kernel"; }
 
 Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task, const judge::Source& kernel,
                                         const Settings& settings, const Verdict& verdict, const std::string& machine) {

@@ -1,6 +1,6 @@
 // A kernel to take away: one readable source with its tunables fixed, that any C++20 compiler builds with the one
-// header; in its opening comment what was proven of it; and beside it a program that checks it against the plain kernel
-// and times it.
+// header; in its opening comment what was tested and measured; and beside it a program that checks it against the plain
+// kernel and times it.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,10 @@
 #include "judge/judge.h"
 
 namespace kw::runs {
+
+// The folder for a task's kernel unless the user names one: "MatMul-kernel". Of a model's node only letters that every
+// shell and file system takes are left.
+std::filesystem::path takeaway_folder(const std::string& task);
 
 // Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is
 // written over. The files that were written.

@@ -1,5 +1,7 @@
 #include "search/strategy.h"
 
+#include <fmt/ranges.h>
+
 #include "base/nearest.h"
 
 namespace kw::search {
@@ -33,7 +35,7 @@ Result<StrategyKind> find_strategy(const std::string& name) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
-  return fail("{}: no such strategy{}", name, nearest_hint(name, names));
+  return fail("no strategy is called '{}'{}; there are {}", name, nearest_hint(name, names), fmt::join(names, ", "));
 }
 
 }  // namespace kw::search

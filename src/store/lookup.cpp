@@ -59,19 +59,26 @@ class Counter {
         found->second->done += problems.integer(1);
       }
     }
+    KW_CHECK(name_tasks(database));
     return name_rivals(database);
   }
 
  private:
   void add(RunSummary& run, const Statement& row) {
     if (&run != run_) finish();
-    if (&run != run_ || row.integer(1) != task_) task_rival_ = 0;
+    if (&run != run_ || row.integer(1) != task_) {
+      task_rival_ = 0;
+      task_is_solved_ = false;
+      if (++run.tasks == 1) first_tasks_[&run] = row.integer(1);
+    }
     run_ = &run;
     task_ = row.integer(1);
     ++run.done;
     machines_.insert(row.integer(3));
     if (row.integer(2) == 0) return;
     ++run.accepted;
+    if (!task_is_solved_) ++run.solved;
+    task_is_solved_ = true;
     if (row.is_null(4)) return;
     const std::int64_t rival = row.integer(4);
     if (task_rival_ != 0 && task_rival_ != rival) run.rival_changed = true;
@@ -90,6 +97,18 @@ class Counter {
     sum_of_logs_ = 0;
     task_rival_ = 0;
     run_ = nullptr;
+  }
+
+  Status name_tasks(const Database& database) {
+    KW_TRY(Statement name, database.prepare("SELECT name FROM task WHERE id = ?"));
+    for (const auto& [run, task] : first_tasks_) {
+      name.bind(task);
+      KW_TRY(const bool row, name.step());
+      if (!row) continue;
+      run->first_task = name.text(0);
+      KW_CHECK(name.run());
+    }
+    return {};
   }
 
   Status name_rivals(const Database& database) {
@@ -113,6 +132,8 @@ class Counter {
   RunSummary* run_ = nullptr;
   std::int64_t task_ = 0;
   std::int64_t task_rival_ = 0;
+  bool task_is_solved_ = false;
+  std::map<RunSummary*, std::int64_t> first_tasks_;
   std::set<std::int64_t> machines_;
   std::set<std::pair<RunSummary*, std::int64_t>> rivals_;
   double sum_of_logs_ = 0;
@@ -223,6 +244,13 @@ Result<RunSummary> Store::run(std::int64_t id) const {
   std::map<std::int64_t, RunSummary*> by_id = {{id, &run}};
   KW_CHECK(Counter().count(database_, by_id, id));
   return run;
+}
+
+Result<RunSummary> Store::newest_run() const {
+  KW_TRY(Statement rows, database_.prepare("SELECT id FROM run ORDER BY id DESC LIMIT 1"));
+  KW_TRY(const bool row, rows.step());
+  if (!row) return fail("{} holds no run yet: `kw demo` or `kw optimize TASK` makes one", folder_.string());
+  return run(rows.integer(0));
 }
 
 Result<RunSummary> Store::find_run(const std::string& name) const {

@@ -157,7 +157,10 @@ struct RunSummary {
   std::int64_t planned = 0;
   std::int64_t done = 0;  // judged, or known never to be
   std::int64_t accepted = 0;
-  std::int64_t timed = 0;  // of the accepted ones
+  std::int64_t timed = 0;   // of the accepted ones
+  std::int64_t tasks = 0;   // with a verdict
+  std::int64_t solved = 0;  // of them: with an accepted candidate
+  std::string first_task;   // the name of one of them
   // The geometric mean of the accepted ones' speed-ups against the first rival, of every item that has one.
   std::optional<double> speedup;
   std::string rival;  // its name

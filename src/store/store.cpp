@@ -115,8 +115,10 @@ Result<Store> Store::open(const fs::path& folder) {
 
 Result<Store> Store::open_existing(const fs::path& folder) {
   if (!is_in(folder)) {
-    return fail("there is no store in {}; `kw eval --batch FILE` makes one, --store or KW_STORE name another folder",
-                folder.string());
+    return fail(
+        "nothing was recorded in {} yet: `kw demo`, `kw optimize TASK`, `kw bench` and `kw eval --batch FILE` make a "
+        "run; --store or KW_STORE name another folder",
+        folder.string());
   }
   KW_CHECK(check_place(folder));
   Store store;

@@ -66,6 +66,7 @@ class Store {
   Result<std::vector<RunSummary>> runs() const;
   Result<RunSummary> run(std::int64_t id) const;
   // By what a person says: "r3". Unknown names get the nearest ones.
+  Result<RunSummary> newest_run() const;
   Result<RunSummary> find_run(const std::string& name) const;
   Result<std::vector<RivalSource>> against(std::int64_t run) const;
   // What has neither a verdict nor a problem, in order.

@@ -1,7 +1,12 @@
 #include "suites/catalog.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <set>
+#include <sstream>
 
 #include "base/files.h"
 #include "base/nearest.h"
@@ -26,6 +31,13 @@ Result<std::vector<fs::path>> suite_files() {
 bool is_path(const std::string& name) {
   return name.ends_with(".toml") || name.find('/') != std::string::npos || fs::exists(name);
 }
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool begins(const std::string& text, const std::string& start) { return lower(text).starts_with(lower(start)); }
 
 // "model.onnx:NODE" split at the colon behind the file's name; empty parts where it is not such a name.
 std::pair<std::string, std::string> split_onnx(const std::string& name) {
@@ -71,6 +83,55 @@ Result<Suite> find_suite(const std::string& name_or_path) {
   return fail("no suite is called '{}'; there are {}, and any path of a .toml file", name_or_path, known);
 }
 
+Result<std::vector<std::string>> categories_named(const std::vector<Suite>& suites, const std::string& wanted) {
+  std::set<std::string> all;
+  for (const Suite& suite : suites) {
+    for (const Task& task : suite.tasks) all.insert(task.category);
+  }
+  std::vector<std::string> found;
+  for (const std::string& one : all) {
+    if (lower(one) == lower(wanted)) return std::vector{one};
+    if (!wanted.empty() && begins(one, wanted)) found.push_back(one);
+  }
+  if (found.empty()) return fail("no category is called '{}'; there are {}", wanted, fmt::join(all, ", "));
+  return found;
+}
+
+Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& wanted) {
+  if (wanted.empty()) return all;
+  std::set<std::string> chosen;
+  std::istringstream words(wanted);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto choose = [&](const auto& fits) {
+      bool any = false;
+      for (const Task& task : all) {
+        if (!fits(task)) continue;
+        chosen.insert(task.name);
+        any = true;
+      }
+      return any;
+    };
+    const std::string start = word.substr(0, word.size() - 1);
+    const bool found =
+        word.ends_with("*")
+            ? choose([&](const Task& task) { return begins(task.name, start); })
+            : choose([&](const Task& task) { return task.name == word || task.category == word; }) ||
+                  choose([&](const Task& task) {
+                    return lower(task.name) == lower(word) || lower(task.category) == lower(word);
+                  }) ||
+                  (!word.empty() && choose([&](const Task& task) { return begins(task.category, word); }));
+    if (found) continue;
+    std::vector<std::string> names;
+    for (const Task& task : all) {
+      names.push_back(task.name);
+      names.push_back(task.category);
+    }
+    return fail("no task or category is called '{}'{}; `kw tasks` lists them", word, nearest_hint(word, names));
+  }
+  std::erase_if(all, [&](const Task& task) { return !chosen.contains(task.name); });
+  return all;
+}
+
 namespace {
 
 // What stands before the first task, and the task around a place: read in a fraction of the time that all of it takes.
@@ -114,9 +175,14 @@ Result<Task> find_task(const std::string& name, const Lengths& dims) {
   }
   KW_TRY(const std::vector<Suite> suites, installed_suites());
   std::vector<std::string> names;
+  std::vector<const Task*> alike;
   for (const Suite& suite : suites) {
-    for (const Task& task : suite.tasks) names.push_back(task.name);
+    for (const Task& task : suite.tasks) {
+      names.push_back(task.name);
+      if (lower(task.name) == lower(name)) alike.push_back(&task);
+    }
   }
+  if (alike.size() == 1) return *alike[0];
   return fail("no task is called '{}'{}; `kw tasks` lists them", name, nearest_hint(name, names));
 }
 

@@ -16,7 +16,16 @@ Result<std::vector<Suite>> installed_suites();
 // An installed suite by its name, or any suite file by its path.
 Result<Suite> find_suite(const std::string& name_or_path);
 
-// `dims` gives values to the open dimensions of an ONNX model. Unknown names get the nearest ones.
+// The categories of these suites that a person means: the one of this name, upper or lower case alike, else all that
+// begin so ("conv"). An Error lists what there is.
+Result<std::vector<std::string>> categories_named(const std::vector<Suite>& suites, const std::string& wanted);
+
+// Tasks of a list by what a person types: names or categories with commas, upper or lower case alike; a name that ends
+// in * stands for all that begin so, the beginning of a category for its tasks. "": all of them.
+Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& wanted);
+
+// `dims` gives values to the open dimensions of an ONNX model. A name that is written in another case counts where it
+// is the only one; unknown names get the nearest ones.
 Result<Task> find_task(const std::string& name, const Lengths& dims = {});
 
 }  // namespace kw::suites

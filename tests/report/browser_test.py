@@ -12,6 +12,7 @@ from browser import Browser
 PLOTS = {"many": ["#speedups-plot", "#roofline-plot", "#roof-share-plot", "#share-plot", "#mean-plot", "#stages-plot"],
          "one": ["#speedups-plot", "#roofline-plot", "#roof-share-plot", "#share-plot", "#mean-plot", "#stages-plot"],
          "two": ["#changes-body .plot", "#speedups-plot", "#roofline-plot", "#roof-share-plot", "#share-plot", "#mean-plot", "#stages-plot"],
+         "search": ["#speedups-plot", "#roofline-plot", "#roof-share-plot", "#share-plot", "#mean-plot", "#stages-plot"],
          "hostile": ["#speedups-plot", "#roofline-plot", "#share-plot", "#stages-plot"],
          "failures": ["#speedups-plot", "#stages-plot"],
          "empty": []}
@@ -198,10 +199,42 @@ def shows_what_it_must(pages):
         check(words in hostile, "hostile", f"{words!r} is not shown as the text it is")
 
 
+def agrees_with_itself(pages):
+    """What one part of a page says, the others say too."""
+    search = pages["search"]
+    end, headline, solved = search.evaluate("(() => { const run = data.runs[0]; return [courseOf(run).steps.pop(), run.figures, run.parts.filter((part) => part.best).length / run.parts.length]; })()")
+    check(solved > 0.5 and abs(end["right"] - solved) < 1e-9, "search", f"{solved:.0%} of the tasks are solved, and the course of the search ends at {end['right']:.0%}")
+    check(abs(end["fast"][0] - headline["fast"]["best"]["1"]) < 1e-9, "search", f"the course ends at {end['fast'][0]:.1%} over 1x, the headline says {headline['fast']['best']['1']:.1%}")
+    check(end["candidates"] == headline["candidates"], "search", f"the course counts {end['candidates']} candidates, the headline {headline['candidates']}")
+    ends = search.evaluate("lastRows(data.runs[0]).length")
+    check(ends == headline["candidates"], "search", f"{ends} candidates ended somewhere, {headline['candidates']} were tried")
+    text = search.evaluate("document.body.innerText")
+    check("cannot be passed" not in text and "Winograd" in text, "search", "kernels above the roof are not explained")
+    rows = lambda: search.evaluate("[...document.querySelectorAll('#headline tr.theirs')].filter((one) => one.checkVisibility()).length")
+    folded = rows()
+    search.click("#more-published")
+    check(folded == 2 and rows() == search.evaluate("data.published.length"), "search", f"of the published rows {folded} and then {rows()} are seen")
+    two = pages["two"]
+    cards = two.evaluate("[...document.querySelectorAll('#cards h3')].map((one) => one.innerText)")
+    check(cards == two.evaluate("data.runs.map((run) => run.name)"), "two", f"the tiles show {cards}")
+    check(two.evaluate("data.runs.every((run) => document.getElementById('lead').innerText.includes(run.name))"), "two", "the first lines do not name every run")
+    ends = two.evaluate("['Conv2d_standard_kernel_A', 'Conv2d_standard_kernel_B'].map((name) => shortenedName(name, 12))")
+    check(len(set(ends)) == 2 and all(len(one) == 12 for one in ends), "two", f"names of a family look alike: {ends}")
+
+
+def shows_published_categories(page):
+    page.evaluate("(() => { const rival = document.getElementById('rival'); rival.value = [...rival.options].find((one) => one.text === 'mnn').value; rival.dispatchEvent(new Event('change')); })()")
+    heads = page.evaluate("[...document.querySelectorAll('#categories th[scope=col]')].map((one) => one.innerText)")
+    check(heads[-3:] == ["MoKA CSR", "MoKA FCR", "MoKA fast1"], "search", f"the categories end with {heads[-3:]}")
+    check("91.7" in page.evaluate("document.querySelector('#categories').innerText"), "search", "MoKA's figures of Activation are missing")
+
+
 def main(program, folder):
     with Browser(program) as browser:
         pages = {name: opens_quietly(browser, folder, name) for name in PLOTS}
         shows_what_it_must(pages)
+        agrees_with_itself(pages)
+        shows_published_categories(pages["search"])
         sorts_and_filters(pages["many"])
         works_by_keyboard(pages["many"])
         rival_changes_everything(pages["many"])

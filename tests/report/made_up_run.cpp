@@ -105,6 +105,11 @@ Verdict acceptance(const std::string& task, double least_ns, double fraction, st
   return verdict;
 }
 
+// What a search knows of a candidate that it did not judge in full.
+Verdict quick_check(const std::string& task) {
+  return {.task = task, .target = "cpu", .stage = VerdictStage::glance, .reason = "not judged further"};
+}
+
 double least_time_of(const store::TaskSnapshot& snapshot) {
   const auto task = suites::task_of_snapshot(snapshot.text);
   if (!task.ok()) return 1000;
@@ -183,10 +188,12 @@ Result<std::int64_t> add_made_up_run(store::Store& store, std::span<const store:
       if (line.best) candidate.parents = {store::hash_of(*line.best)};
       if (line.best) candidate.notes = fmt::format("Round {}: a wider tile, and one pass more.", round);
       const bool rejected = line.fails || random.uniform(0, 1) < run.rejected;
-      const double fraction = std::min(0.9, line.fraction * run.strength * std::exp(0.35 * random.normal()));
+      const double fraction =
+          std::min(run.most_of_roof, line.fraction * run.strength * std::exp(0.35 * random.normal()));
       plan(t, store::Purpose::judge, candidate,
-           rejected ? rejection(tasks[t].name, random)
-                    : acceptance(tasks[t].name, line.least_ns, fraction, line.rivals_ns, run, random));
+           rejected           ? rejection(tasks[t].name, random)
+           : run.quick_checks ? quick_check(tasks[t].name)
+                              : acceptance(tasks[t].name, line.least_ns, fraction, line.rivals_ns, run, random));
       if (!rejected && (!line.best || fraction > line.fraction)) {
         line.fraction = fraction;
         line.best = candidate;

@@ -21,6 +21,8 @@ struct MadeUpRun {
   bool measures_again = true;  // the best one, after the choice
   std::string author = "made up";
   std::vector<std::string> rivals = {"plain", "mnn", "onnxruntime"};
+  bool quick_checks = false;  // candidates that are right only pass one; the chosen ones are judged in full
+  double most_of_roof = 0.9;  // above 1: as an algorithm that does fewer operations than are counted
 };
 
 // The tasks of a suite as judging would record them.

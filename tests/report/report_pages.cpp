@@ -6,6 +6,8 @@
 //   failures.html  every candidate rejected, or never judged
 //   hostile.html   names, sources, notes and messages that would be scripts if anything took them for markup
 //   two.html       two runs side by side
+//   search.html    a search: its candidates pass a quick check, the best of each task is judged in full, some above the
+//                  roof
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -132,6 +134,14 @@ Status write_pages(const fs::path& folder) {
   KW_TRY(const std::int64_t before, add_made_up_run(store, all.subspan(0, 30), {.seed = 5, .candidates = 6}));
   KW_TRY(const std::int64_t after,
          add_made_up_run(store, all.subspan(5, 30), {.seed = 5, .candidates = 6, .strength = 1.6}));
+  KW_TRY(const std::int64_t search, add_made_up_run(store, all.subspan(0, 60),
+                                                    {.seed = 6,
+                                                     .candidates = 5,
+                                                     .strength = 20,
+                                                     .rivals = {"plain", "mnn"},
+                                                     .quick_checks = true,
+                                                     .most_of_roof = 1.4}));
+  KW_CHECK(write("search", {search}));
   KW_CHECK(write("empty", {empty}));
   KW_CHECK(write("one", {one}));
   KW_CHECK(write("many", {many}));

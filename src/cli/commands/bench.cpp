@@ -1,19 +1,16 @@
 // kw bench: the whole benchmark.
 
-#include <algorithm>
 #include <ostream>
-#include <set>
-#include <sstream>
 
 #include "base/nearest.h"
 #include "cli/author_flags.h"
 #include "cli/commands.h"
 #include "cli/rival_flags.h"
+#include "cli/roofs.h"
 #include "cli/run_at_terminal.h"
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
 #include "suites/catalog.h"
-#include "targets/cpu/kept_roofs.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -24,46 +21,12 @@ constexpr char kDefaultSuite[] = "mobilekernelbench";
 constexpr char kUsualTime[] = "18m";
 constexpr double kConfirm_s = 0.5;  // of timing the winner
 
-// Names with commas; a name may end in * and stand for all that begin so. A category's name stands for its tasks.
-Result<std::vector<Task>> wanted_tasks(std::vector<Task> all, const std::string& said) {
-  if (said.empty()) return all;
-  std::vector<std::string> names;
-  for (const Task& task : all) {
-    names.push_back(task.name);
-    names.push_back(task.category);
-  }
-  std::set<std::string> chosen;
-  std::istringstream words(said);
-  for (std::string word; std::getline(words, word, ',');) {
-    const std::size_t before = chosen.size();
-    const bool is_start = word.ends_with("*");
-    const std::string start = is_start ? word.substr(0, word.size() - 1) : word;
-    for (const Task& task : all) {
-      if (task.name == word || task.category == word || (is_start && task.name.starts_with(start))) {
-        chosen.insert(task.name);
-      }
-    }
-    if (chosen.size() == before) return fail("{}: no such task or category{}", word, nearest_hint(word, names));
-  }
-  std::erase_if(all, [&](const Task& task) { return !chosen.contains(task.name); });
-  return all;
-}
-
-// A whole suite is also told against what the machine can do at most: that is measured where it is not known yet.
-void know_roofs() {
-  if (targets::known_roofs().ok()) return;
-  fmt::print(stderr, "kw: measuring what this machine can do at most, some seconds, once\n");
-  const auto roofs = targets::measure_roofs();
-  const Status status = roofs.ok() ? targets::keep_roofs(*roofs) : Status(roofs.error());
-  if (!status.ok()) fmt::print(stderr, "kw: {}; going on without\n", status.error().message);
-}
-
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   runs::Order order{.kind = store::RunKind::search};
   const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
   KW_TRY(suites::Suite suite, suites::find_suite(name));
   order.suite = suite.name;
-  KW_TRY(order.tasks, wanted_tasks(std::move(suite.tasks), arguments.text("--tasks")));
+  KW_TRY(order.tasks, suites::tasks_named(std::move(suite.tasks), arguments.text("--tasks")));
   KW_CHECK(check_author(arguments));
   if (arguments.has("--budget")) {
     order.search.budget = arguments.text("--budget");
@@ -117,7 +80,7 @@ Command bench() {
           {{.name = "SUITE", .help = "which suite; mobilekernelbench unless said", .completes = Completes::suite},
            {.name = "--tasks",
             .value = "NAMES",
-            .help = "only these: names or categories with commas; Conv* means all that begin so"},
+            .help = "only these: names or categories with commas; Conv* means all that begin so, conv a category"},
            {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
            {.name = "--within",
             .value = "TIME",

@@ -74,7 +74,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string snapshot, runs::snapshot_meant(*store, name, task.ok() ? &*task : nullptr));
   if (snapshot.empty()) {
     KW_TRY(const std::vector<std::string> names, runs::recorded_tasks(*store));
-    return fail("no kernel for '{}' was recorded in {}{}", name, store->folder().string(), nearest_hint(name, names));
+    return fail("no kernel for '{}' was recorded in {}{}{}", name, store->folder().string(), nearest_hint(name, names),
+                task.ok() ? fmt::format("; `kw optimize {}` searches one", name) : "");
   }
   const std::string machine = runs::machine_identity();
   KW_TRY(auto contenders, store->contenders(snapshot, machine));

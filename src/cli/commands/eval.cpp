@@ -95,7 +95,8 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
 
 Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
+  KW_TRY(std::vector<runs::BatchLine> lines,
+         runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
   auto store = store::Store::open(store_folder(arguments));
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
   const std::string author = setting(arguments, "author");
@@ -119,7 +120,8 @@ Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rul
 
 Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case& rules, std::ostream& out) {
   std::map<std::string, Task> tasks;  // a map does not move what it holds
-  KW_TRY(const std::vector<runs::BatchLine> lines, runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
+  KW_TRY(const std::vector<runs::BatchLine> lines,
+         runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
   KW_TRY(const auto progress, Progress::open(arguments));
   progress->plan({.total = std::ssize(lines)});
@@ -179,6 +181,9 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
                                        : judge_file_as_run(arguments, rules, out);
   }
   if (!arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
+  if (is_source(arguments.text("TASK")) && !is_source(arguments.text("FILE"))) {
+    return fail("the task comes first: kw eval {} {}", arguments.text("FILE"), arguments.text("TASK"));
+  }
   return judge_one(arguments, rules, out);
 }
 

@@ -220,6 +220,14 @@ Result<int> task(const Arguments& arguments, std::ostream& out) {
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   const std::string what = arguments.text("WHAT");
+  const bool is_known = what == "errors" || what == "code" || what == "tree" || what == "task";
+  if (is_known && !arguments.has("SUBJECT")) {
+    return fail("kw inspect {}: say of which {}", what,
+                what == "errors" ? "log"
+                : what == "code" ? "kernel"
+                : what == "tree" ? "folder"
+                                 : "task");
+  }
   if (what == "errors") return errors(arguments, out);
   if (what == "code") return code(arguments, out);
   if (what == "tree") return tree(arguments, out);
@@ -243,29 +251,28 @@ Command inspect() {
           "kw inspect task TASK --verdict FILE: the task as ONNX says it and as the kernel sees it: nodes, "
           "attributes, shapes, layouts, constants; with a verdict (`kw eval --json`) what was found wrong where. "
           "--json prints {task, opset, lengths, nodes, inputs, outputs, wrong}.",
-      .options =
-          {{.name = "WHAT", .help = "errors, code, tree or task", .required = true},
-           {.name = "SUBJECT", .help = "a file, a folder or a task", .required = true, .completes = Completes::file},
-           {.name = "--source",
-            .value = "FILE",
-            .help = "errors: the source that was compiled",
-            .repeated = true,
-            .completes = Completes::file},
-           {.name = "--task",
-            .value = "TASK",
-            .help = "code: the task's work and roof too",
-            .completes = Completes::task},
-           {.name = "--set",
-            .value = "NAME=VALUE",
-            .help = "code: a tunable's value, the compiler or flags",
-            .repeated = true},
-           {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
-           {.name = "--verdict",
-            .value = "FILE",
-            .help = "task: a verdict, as `kw eval --json` prints it",
-            .completes = Completes::file},
-           {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
-           {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
+      .options = {{.name = "WHAT", .help = "errors, code, tree or task", .required = true},
+                  {.name = "SUBJECT", .help = "a file, a folder or a task", .completes = Completes::file},
+                  {.name = "--source",
+                   .value = "FILE",
+                   .help = "errors: the source that was compiled",
+                   .repeated = true,
+                   .completes = Completes::file},
+                  {.name = "--task",
+                   .value = "TASK",
+                   .help = "code: the task's work and roof too",
+                   .completes = Completes::task},
+                  {.name = "--set",
+                   .value = "NAME=VALUE",
+                   .help = "code: a tunable's value, the compiler or flags",
+                   .repeated = true},
+                  {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
+                  {.name = "--verdict",
+                   .value = "FILE",
+                   .help = "task: a verdict, as `kw eval --json` prints it",
+                   .completes = Completes::file},
+                  {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
+                  {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
       .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect task Relu --json"},
       .run = run};
 }

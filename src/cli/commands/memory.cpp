@@ -43,11 +43,16 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   std::map<std::string, int> of_task;
   for (const store::Lesson& one : lessons) {
     if (of_task[one.task]++ >= 3) continue;
-    if (one.family != shown) print(out, "{}{}\n", shown.empty() ? "" : "\n", shown = one.family);
+    if (one.family != shown) {
+      print(out, "{}{}\n", shown.empty() ? "" : "\n", one.family);
+      shown = one.family;
+    }
     print(out, "  {:<40} {:<24} {:.3f} of its defaults' time  {}\n", one.task, one.technique, one.time,
           one.settings == "{}" ? "defaults" : one.settings);
   }
-  if (lessons.empty()) out << "nothing is remembered yet: kw optimize and kw bench learn\n";
+  if (lessons.empty()) {
+    print(out, "nothing is remembered{} yet: kw optimize and kw bench learn\n", family.empty() ? "" : " of " + family);
+  }
   return kYes;
 }
 

@@ -16,10 +16,7 @@
 namespace kw::cli::commands {
 namespace {
 
-bool is_source(const std::string& word) {
-  const std::string extension = std::filesystem::path(word).extension().string();
-  return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
-}
+namespace fs = std::filesystem;
 
 Result<runs::Order> order_of(const Arguments& arguments) {
   runs::Order order{.kind = store::RunKind::search};
@@ -48,7 +45,13 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   if (arguments.has("--strategy")) order.search.strategy = arguments.text("--strategy");
   KW_CHECK(check_search(order.search));
   KW_TRY(order.search.seed, seed_of(arguments));
-  const std::string folder = arguments.has("--out") ? arguments.text("--out") : order.tasks[0].name + "-kernel";
+  const fs::path folder = arguments.has("--out") ? fs::path(arguments.text("--out")) : runs::takeaway_folder(task_name);
+  // A folder that cannot be made is told now, not when the budget is spent.
+  if (arguments.has("--out")) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return fail("--out {}: {}", folder.string(), error.message());
+  }
   order.out = std::filesystem::absolute(folder).lexically_normal().string();
   return order;
 }
@@ -77,7 +80,7 @@ Command optimize() {
       .description =
           "Tries the techniques that serve the task, with their tunables, compilers and flags; judges the best in "
           "full, "
-          "beside the frameworks, and writes it with its tunables fixed, what was proven in its opening comment, and a "
+          "beside the frameworks, and writes it with its tunables fixed, what was tested in its opening comment, and a "
           "program that checks and times it. With a kernel of your own, `kw optimize FILE.cpp --task TASK` searches "
           "the "
           "values of the tunables in it (KW_TUNE); with an author that asks a model, it is the kernel to start from. A "

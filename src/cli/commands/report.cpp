@@ -15,10 +15,22 @@
 namespace kw::cli::commands {
 namespace {
 
+// Those that were named; the newest where none was.
+Result<std::vector<store::RunSummary>> chosen_runs(const store::Store& store, const Arguments& arguments) {
+  std::vector<store::RunSummary> chosen;
+  for (const std::string& name : arguments.texts("RUN")) {
+    KW_TRY(store::RunSummary run, store.find_run(name));
+    chosen.push_back(std::move(run));
+  }
+  if (!chosen.empty()) return chosen;
+  KW_TRY(store::RunSummary newest, store.newest_run());
+  return std::vector{std::move(newest)};
+}
+
 Result<std::vector<report::RunFigures>> figures_of_runs(const store::Store& store, const Arguments& arguments) {
   std::vector<report::RunFigures> runs;
-  for (const std::string& name : arguments.texts("RUN")) {
-    KW_TRY(const store::RunSummary run, store.find_run(name));
+  KW_TRY(const auto chosen, chosen_runs(store, arguments));
+  for (const store::RunSummary& run : chosen) {
     KW_TRY(report::RunFigures figures, report::figures_of(store, run.id));
     runs.push_back(std::move(figures));
   }
@@ -51,8 +63,8 @@ void print_tables(const std::vector<report::RunFigures>& runs, const std::string
 Result<int> write_page(const store::Store& store, const Arguments& arguments, std::ostream& out) {
   std::vector<std::int64_t> runs;
   std::string file = "report";
-  for (const std::string& name : arguments.texts("RUN")) {
-    KW_TRY(const store::RunSummary run, store.find_run(name));
+  KW_TRY(const auto chosen, chosen_runs(store, arguments));
+  for (const store::RunSummary& run : chosen) {
     runs.push_back(run.id);
     file += "-" + run.name();
   }
@@ -109,8 +121,7 @@ Command report() {
           "categories (by name: all of these but run), machines, versions {RIVAL: {VERSION: tasks}}, remarks}]; "
           "shares are 0 to 1.",
       .options = {{.name = "RUN",
-                   .help = "which runs, such as r3",
-                   .required = true,
+                   .help = "which runs, such as r3; the newest unless said",
                    .repeated = true,
                    .completes = Completes::run},
                   {.name = "--out",
@@ -124,7 +135,7 @@ Command report() {
                    .help = "whom categories and tasks are held against (best: the fastest right one of each)"},
                   store_option(),
                   {.name = "--json", .help = "the figures as JSON"}},
-      .examples = {"kw report r1 --out r1.html", "kw report r1 --text"},
+      .examples = {"kw report --out newest.html", "kw report r1 --text"},
       .run = run};
 }
 

@@ -17,6 +17,13 @@
 namespace kw::cli::commands {
 namespace {
 
+// A search plans as it goes: how much is left of it is not known.
+std::string what_is_left(const store::RunSummary& run) {
+  if (!is_search(run)) return fmt::format("{} of {} left", run.planned - run.done, run.planned);
+  const std::string task = run.first_task.empty() ? "" : run.first_task + (run.tasks > 1 ? " and more: " : ": ");
+  return fmt::format("{}stopped after {} candidates", task, run.done - run.accepted);
+}
+
 Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out));
   if (!store) return kNo;
@@ -28,7 +35,7 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
     list.push_back(
         {{"run", run.name()}, {"left", run.planned - run.done}, {"total", run.planned}, {"at_work", bool(owner)}});
     if (!arguments.has("--json")) {
-      print(out, "{:<6} {} of {} left{}\n", run.name(), run.planned - run.done, run.planned,
+      print(out, "{:<6} {}{}\n", run.name(), what_is_left(run),
             owner ? fmt::format(", being worked on by process {}", *owner) : "");
     }
   }

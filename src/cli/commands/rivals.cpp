@@ -117,7 +117,7 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
   if (arguments.has("--task")) {
     const std::vector<std::string> names = arguments.texts("--task");
     std::erase_if(tasks, [&](const Task& task) { return std::ranges::find(names, task.name) == names.end(); });
-    if (tasks.empty()) return fail("{} has none of these tasks", suite);
+    if (tasks.empty()) return fail("{} has none of these tasks; `kw tasks {}` lists them", suite, suite);
   }
   Json json = Json::object();
   for (const RivalFile& rival : wanted) {
@@ -157,7 +157,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (action == "install") return install(arguments, out);
   if (action == "remove") return remove(arguments, out);
   if (action == "check") return check(arguments, suite, out);
-  return fail("kw rivals cannot '{}'{}", action, nearest_hint(action, {"list", "install", "check", "remove"}));
+  return fail("kw rivals {}: say list, install, check or remove{}", action,
+              nearest_hint(action, {"list", "install", "check", "remove"}));
 }
 
 }  // namespace

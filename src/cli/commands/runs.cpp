@@ -47,9 +47,39 @@ State state_of(const store::Store& store, const store::RunSummary& run) {
   return {run.is_done() ? "done" : "stopped", std::nullopt};
 }
 
+// A name that is too long loses its middle: names of one family differ at their ends.
+std::string short_name(const std::string& name, std::size_t most) {
+  if (name.size() <= most) return name;
+  const std::size_t start = (most - 3) * 2 / 5;
+  return name.substr(0, start) + "..." + name.substr(name.size() - (most - 3 - start));
+}
+
+// "Relu", or "Relu and 3 more": of a search that has judged nothing yet, what it set out for.
+std::string tasks_text(const store::RunSummary& run, std::size_t most) {
+  std::string first = run.first_task;
+  std::int64_t count = run.tasks;
+  if (count == 0) {
+    const Json rules = parsed(run.about.rules);
+    const Json tasks = rules.is_object() && rules.contains("tasks") ? rules["tasks"] : Json(nullptr);
+    if (!tasks.is_array() || tasks.empty() || !tasks[0].is_object()) return "-";
+    first = tasks[0].value("name", "");
+    count = static_cast<std::int64_t>(tasks.size());
+  }
+  const std::string more = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+  return short_name(harmless(first), most - more.size()) + more;
+}
+
+// A search tries many and judges the best of each task: what it did not judge is no failure.
+std::string outcome_text(const store::RunSummary& run) {
+  if (run.about.strategy.empty()) return fmt::format("{} of {} accepted", run.accepted, run.planned);
+  const std::string tried = fmt::format("{} tried", run.done - run.accepted);
+  if (run.tasks <= 1) return (run.solved > 0 ? "a right kernel, " : "no right kernel yet, ") + tried;
+  return fmt::format("right kernels for {} of {} tasks, {}", run.solved, run.tasks, tried);
+}
+
 // What does not compare is never put into one number without saying so.
 std::string headline(const store::RunSummary& run) {
-  std::string text = fmt::format("{}/{} accepted", run.accepted, run.planned);
+  std::string text = outcome_text(run);
   if (!run.speedup) return text;
   text += fmt::format(", {:.2f} x {}", *run.speedup, run.rival);
   if (run.machines > 1) text += fmt::format(" (over {} machines: not one measure)", run.machines);
@@ -68,6 +98,9 @@ Json json_of(const store::Store& store, const store::RunSummary& run) {
           {"done", run.done},
           {"total", run.planned},
           {"accepted", run.accepted},
+          {"task", run.first_task.empty() ? Json(nullptr) : Json(run.first_task)},
+          {"tasks", run.tasks},
+          {"solved", run.solved},
           {"timed", run.timed},
           {"speedup", run.speedup ? Json(*run.speedup) : Json(nullptr)},
           {"rival", run.rival.empty() ? Json(nullptr) : Json(run.rival)},
@@ -88,14 +121,13 @@ Result<int> list(const Arguments& arguments, std::ostream& out) {
     return runs.empty() ? kNo : kYes;
   }
   if (runs.empty())
-    out << "the record holds no run\n";
+    out << "the record holds no run: `kw demo` or `kw optimize TASK` makes one\n";
   else
-    print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", "run", "began", "suite", "author", "strategy",
-          "done", "state", "");
+    print(out, "{:<6} {:<16} {:<34} {:<10} {:<10} {:<8} {}\n", "run", "began", "task", "author", "strategy", "state",
+          "result");
   for (const store::RunSummary& run : runs) {
-    print(out, "{:<6} {:<16} {:<18} {:<10} {:<10} {:>9} {:<8} {}\n", run.name(), short_time(run.began_at),
-          cut(harmless(run.about.suite), 18), cut(harmless(run.about.author), 10),
-          cut(harmless(run.about.strategy), 10), fmt::format("{}/{}", run.done, run.planned),
+    print(out, "{:<6} {:<16} {:<34} {:<10} {:<10} {:<8} {}\n", run.name(), short_time(run.began_at),
+          tasks_text(run, 34), cut(harmless(run.about.author), 10), cut(harmless(run.about.strategy), 10),
           state_of(*store, run).name, headline(run));
   }
   return runs.empty() ? kNo : kYes;
@@ -160,6 +192,7 @@ Result<int> show_as_json(const store::Store& store, const store::RunSummary& run
 std::string outcome_of(const store::Recorded& one) {
   if (!one.problem.empty()) return cut("not judged: " + one.problem, 60);
   if (!one.judged) return "open";
+  if (stage_named(one.stage) == VerdictStage::glance) return "passed the quick check";
   if (!one.accepted) {
     const Json verdict = parsed(one.json);
     const Json reason = verdict.is_object() ? verdict.value("reason", Json(nullptr)) : Json(nullptr);
@@ -173,10 +206,10 @@ std::string outcome_of(const store::Recorded& one) {
   return text;
 }
 
-Result<int> show(const Arguments& arguments, std::ostream& out) {
+// "": the newest.
+Result<int> show(const Arguments& arguments, const std::string& named, std::ostream& out) {
   KW_TRY(const store::Store store, store::Store::open_existing(store_folder(arguments)));
-  if (!arguments.has("RUN")) return fail("say which run: kw runs show r1");
-  KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
+  KW_TRY(const store::RunSummary run, named.empty() ? store.newest_run() : store.find_run(named));
   if (arguments.has("--json")) return show_as_json(store, run, out);
   const State state = state_of(store, run);
   print(out, "{}  {}{}\n\n", run.name(), state.name, state.owner ? fmt::format(" (process {})", *state.owner) : "");
@@ -185,7 +218,9 @@ Result<int> show(const Arguments& arguments, std::ostream& out) {
        {std::pair{"suite", run.about.suite}, {"author", run.about.author}, {"strategy", run.about.strategy}}) {
     if (!value.empty()) print(out, "  {:<9} {}\n", label, harmless(value));
   }
-  print(out, "  done      {} of {}\n  result    {}\n", run.done, run.planned, headline(run));
+  print(out, "  task      {}\n", tasks_text(run, 80));
+  if (run.about.strategy.empty()) print(out, "  done      {} of {}\n", run.done, run.planned);
+  print(out, "  result    {}\n", headline(run));
   KW_TRY(const auto machines, machines_of(store, run.id));
   for (const auto& [id, machine] : machines)
     print(out, "  machine   {} ({})\n", harmless(machine.name), machine.identity.substr(0, 8));
@@ -195,8 +230,8 @@ Result<int> show(const Arguments& arguments, std::ostream& out) {
   }
   print(out, "\n");
   KW_CHECK(store.each_recorded(run.id, [&](const store::Recorded& one) -> Status {
-    print(out, "{:>6}  {:<24} {:<20} {}\n", one.position, cut(harmless(one.task), 24), cut(harmless(one.file), 20),
-          harmless(outcome_of(one)));
+    print(out, "{:>6}  {:<24} {:<20} {}\n", one.position, short_name(harmless(one.task), 24),
+          short_name(harmless(one.file), 20), harmless(outcome_of(one)));
     return {};
   }));
   return kYes;
@@ -225,12 +260,18 @@ Result<int> rescue(const Arguments& arguments, std::ostream& out) {
   return rescued.whole() ? kYes : kNo;
 }
 
+// "r3"
+bool is_name_of_run(const std::string& word) {
+  return word.size() > 1 && word[0] == 'r' && word.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   const std::string what = arguments.text("WHAT");
   if (what.empty()) return list(arguments, out);
-  if (what == "show") return show(arguments, out);
+  if (what == "show") return show(arguments, arguments.text("RUN"), out);
   if (what == "rm") return remove(arguments, out);
   if (what == "rescue") return rescue(arguments, out);
+  if (is_name_of_run(what) && !arguments.has("RUN")) return show(arguments, what, out);
   return fail("kw runs {}: say show, rm, rescue or nothing{}", what, nearest_hint(what, {"show", "rm", "rescue"}));
 }
 
@@ -241,12 +282,16 @@ Command runs() {
       .name = "runs",
       .summary = "lists the runs of the record; shows or removes one",
       .description =
-          "kw runs lists them, the newest first: when each began, its suite, author and strategy, how much of it "
-          "is done, and how many candidates were accepted, with the geometric mean of their speed-ups against the "
-          "first rival. kw runs show RUN says all of one. kw runs rm RUN removes it, with the sources that no other "
+          "kw runs lists them, the newest first: when each began, its tasks, author and strategy, its state, and what "
+          "came of it: of a batch how many candidates were accepted, of a search for how many tasks it has a right "
+          "kernel and how many candidates it tried; with the geometric mean of the accepted ones' speed-ups against "
+          "the "
+          "first rival. kw runs show RUN, or kw runs RUN, says all of one; of the newest where none is named. kw runs "
+          "rm RUN removes it, with the sources that no other "
           "run has. kw runs rescue --out DIR saves what can be read of a damaged record into a new one.\n\n"
           "--json prints [{run, state (working, stopped, done), began_at, command, suite, author, strategy, done, "
-          "total, accepted, timed, speedup, rival, machines, rival_changed}]; with show one such object, with "
+          "total, accepted, task (the first), tasks, solved, timed, speedup, rival, machines, rival_changed}]; with "
+          "show one such object, with "
           "rules, events, machine (by number) and items [{position, purpose, task, file, source, author, settings, "
           "build, id, problem, verdict, at, spent_s, terms, machine, rivals (versions by name)}].",
       .options = {{.name = "WHAT", .help = "show, rm or rescue; nothing lists"},
