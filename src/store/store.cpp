@@ -39,6 +39,11 @@ std::string random_name() {
 // SQLite follows links, and makes files beside the one that it opens: a link in a store's place would have it write
 // elsewhere.
 Status check_place(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(folder, error))) {
+    return fail("{}: the store's folder is a link; where that is meant, name the place itself with --store or KW_STORE",
+                folder.string());
+  }
   for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
     const fs::path file = Store::file_in(folder).string() + ending;
     std::error_code code;

@@ -196,6 +196,9 @@ TEST_F(SealTest, OpensNoStoreThatIsALink) {
   std::filesystem::create_symlink(Store::file_in(folder_.path()), Store::file_in(other.path()));
   EXPECT_FALSE(Store::open(other.path()).ok());
   EXPECT_FALSE(Store::open_existing(other.path()).ok());
+  std::filesystem::create_directory_symlink(folder_.path(), other.path() / ".kw");
+  EXPECT_FALSE(Store::open(other.path() / ".kw").ok());
+  EXPECT_FALSE(Store::open_existing(other.path() / ".kw").ok());
 }
 
 TEST_F(SealTest, OnlyReadsTheStoreOfAnotherUser) {
