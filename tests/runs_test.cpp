@@ -109,16 +109,16 @@ TEST_F(Runs, SaysOfASearchWhatItFoundAndHowManyItTried) {
   const std::int64_t run_id = *store->begin_run({.command = "kw bench", .strategy = "auto", .rules = rules}, {});
   EXPECT_NE(run({"runs"}).out.find("Conv2d_o...ith_stride_2 and 1 more"), std::string::npos) << run({"runs"}).out;
   const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
-  const auto add = [&](int position, const std::string& source, const std::string& purpose, const Verdict& verdict) {
+  const auto add = [&](int position, const std::string& source, store::Purpose purpose, const Verdict& verdict) {
     store::NewItem item = store::item_by_hand(position, source);
     item.purpose = purpose;
     const store::Circumstances around = store::around_by_hand(machine);
     ASSERT_TRUE(store->add_judged(run_id, item, verdict, store::json_by_hand(verdict), around).ok());
   };
-  for (int i = 1; i <= 3; ++i) add(i, std::to_string(i), "search", quick);
+  for (int i = 1; i <= 3; ++i) add(i, std::to_string(i), store::Purpose::search, quick);
   EXPECT_NE(run({"runs"}).out.find("no right kernel yet, 3 tried"), std::string::npos) << run({"runs"}).out;
   EXPECT_NE(run({"resume"}).out.find("Relu: stopped after 3 candidates"), std::string::npos) << run({"resume"}).out;
-  add(4, "3", "confirm", store::verdict_by_hand(100, 2));
+  add(4, "3", store::Purpose::confirm, store::verdict_by_hand(100, 2));
   ASSERT_TRUE(store->set_state(run_id, "done", "done").ok());
   EXPECT_NE(run({"runs"}).out.find("a right kernel, 3 tried, 2.00 x plain"), std::string::npos) << run({"runs"}).out;
   const Json json = Json::parse(run({"runs", "--json"}).out);

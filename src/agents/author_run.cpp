@@ -33,7 +33,7 @@ std::string line_of(const Task& task, const Round& round) {
   if (round.verdict) {
     result = round.right() ? fmt::format("right, {:.2f} x plain", round.speed())
                            : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
-                                         round.verdict->reason.substr(0, 100));
+                                         text_of(round.verdict->reason).substr(0, 100));
   }
   return fmt::format("  {:<24} round {:>2} {:<12} {}{}", task.name.substr(0, 24), round.number, name_of(round.role),
                      round.parent >= 0 ? fmt::format("from {}: ", round.parent) : "", result);

@@ -97,7 +97,7 @@ TEST_F(APage, SaysWhatItLeavesOutToStaySmall) {
 // A search looks at each candidate briefly and judges the best in full: that is one candidate, accepted.
 TEST_F(APage, CountsACandidateThatASearchAcceptedOnce) {
   store::NewItem again = store::item_by_hand(3, "b");
-  again.purpose = "confirm";
+  again.purpose = store::Purpose::confirm;
   const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
   const std::int64_t run = run_of({store::item_by_hand(1, "a"), store::item_by_hand(2, "b"), again},
                                   {quick, quick, store::verdict_by_hand(50, 2)});

@@ -144,7 +144,7 @@ std::string attribute_lines(const Task& task, const ops::Graph& graph) {
 
 }  // namespace
 
-fs::path takeaway_folder(const std::string& task) { return file_name(task) + "-kernel"; }
+fs::path takeaway_folder(const std::string& task) { return compose::file_stem(task) + "-kernel"; }
 
 Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task, const judge::Source& kernel,
                                         const Settings& settings, const Verdict& verdict, const std::string& machine) {

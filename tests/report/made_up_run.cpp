@@ -107,7 +107,7 @@ Verdict acceptance(const std::string& task, double least_ns, double fraction, st
 
 // What a search knows of a candidate that it did not judge in full.
 Verdict quick_check(const std::string& task) {
-  return {.task = task, .target = "cpu", .stage = VerdictStage::glance, .reason = "not judged further"};
+  return {.task = task, .target = "cpu", .stage = VerdictStage::glance, .reason = {ReasonCode::only_quick_check}};
 }
 
 double least_time_of(const store::TaskSnapshot& snapshot) {

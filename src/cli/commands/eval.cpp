@@ -181,7 +181,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
                                        : judge_file_as_run(arguments, rules, out);
   }
   if (!arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
-  if (is_source(arguments.text("TASK")) && !is_source(arguments.text("FILE"))) {
+  if (runs::is_source(arguments.text("TASK")) && !runs::is_source(arguments.text("FILE"))) {
     return fail("the task comes first: kw eval {} {}", arguments.text("FILE"), arguments.text("TASK"));
   }
   return judge_one(arguments, rules, out);

@@ -11,6 +11,7 @@
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
 #include "runs/kernel_file.h"
+#include "runs/takeaway.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -23,7 +24,7 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   const std::string what = arguments.text("TASK");
   std::string task_name = what;
-  if (is_source(what)) {
+  if (runs::is_source(what)) {
     if (!arguments.has("--task")) return fail("{}: a kernel of your own needs --task TASK: for what is it?", what);
     task_name = arguments.text("--task");
     KW_TRY(judge::Source kernel, runs::read_kernel(what));

@@ -19,7 +19,7 @@ namespace {
 
 // A search plans as it goes: how much is left of it is not known.
 std::string what_is_left(const store::RunSummary& run) {
-  if (!is_search(run)) return fmt::format("{} of {} left", run.planned - run.done, run.planned);
+  if (run.kind() != store::RunKind::search) return fmt::format("{} of {} left", run.planned - run.done, run.planned);
   const std::string task = run.first_task.empty() ? "" : run.first_task + (run.tasks > 1 ? " and more: " : ": ");
   return fmt::format("{}stopped after {} candidates", task, run.done - run.accepted);
 }
