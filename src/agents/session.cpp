@@ -189,8 +189,12 @@ class Session {
     if (!space.ok()) return {};
     KW_TRY(const search::StrategyKind kind, search::find_strategy("local"));
     const auto strategy = kind.make({.space = &*space});
-    search::Plan plan{
-        .task = work.task, .space = &*space, .strategy = strategy.get(), .budget = {.candidates = options_.tune}};
+    search::Plan plan{.task = work.task,
+                      .space = &*space,
+                      .strategy = strategy.get(),
+                      .budget = {.candidates = options_.tune},
+                      .threads = options_.rules.threads,
+                      .cold = options_.rules.cold};
     search::Found found;
     {
       const judge::Alone alone(options_.floor);

@@ -207,7 +207,11 @@ struct Desk::Inside {
     const std::unique_ptr<search::Strategy> strategy = kind.make({.space = &space});
     const judge::Alone alone(&floor);
     set_state(job, JobState::tuning);
-    search::Plan plan{.task = job.one.task, .space = &space, .strategy = strategy.get()};
+    search::Plan plan{.task = job.one.task,
+                      .space = &space,
+                      .strategy = strategy.get(),
+                      .threads = job.one.threads,
+                      .cold = job.one.cold};
     plan.budget = {.seconds = job.tuning->seconds, .candidates = job.tuning->candidates};
     plan.tried = [&](const search::Trial&) -> Status {
       const std::lock_guard guard(lock);

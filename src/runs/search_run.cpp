@@ -190,13 +190,19 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
     return run.add_judged(std::move(item), one, verdict, spent_s);
   };
   const auto name_of_point = [&](const search::Point& point) {
-    const store::NewItem item = planned(0, search::case_of(task, space, point), "null");
+    const store::NewItem item =
+        planned(0, search::case_of(task, space, point, order_.rules.threads, order_.rules.cold), "null");
     return name_of_candidate(store::sha256(item.candidate->source), item.candidate->settings);
   };
   auto& known = known_[hash_of_task(task)];
   std::vector<search::Observation> observed;
   observer.start(kSearching, task.name, "", "searching");
-  search::Plan plan{.task = &task, .space = &space, .strategy = strategy.get(), .budget = budget};
+  search::Plan plan{.task = &task,
+                    .space = &space,
+                    .strategy = strategy.get(),
+                    .budget = budget,
+                    .threads = order_.rules.threads,
+                    .cold = order_.rules.cold};
   plan.tried = [&](const search::Trial& trial) -> Status {
     observed.push_back({trial.point, trial.time});
     KW_CHECK(record(trial.point, trial.asked, trial.verdict, trial.spent_s, store::Purpose::search));

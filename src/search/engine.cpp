@@ -86,7 +86,7 @@ class Search {
   }
 
   judge::Case glance_at(const Point& point) const {
-    judge::Case one = case_of(*plan_.task, *plan_.space, point);
+    judge::Case one = case_of(*plan_.task, *plan_.space, point, plan_.threads, plan_.cold);
     one.plain = false;
     one.glance = &glance_;
     one.budget_s = kGlance_s;
@@ -204,12 +204,14 @@ std::string text_of(const Budget& budget) {
   return fmt::format("{:g} s", budget.seconds);
 }
 
-judge::Case case_of(const Task& task, const Space& space, const Point& point) {
+judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads, bool cold) {
   const Kernel& kernel = space.kernels()[point.kernel];
   judge::Case one;
   one.task = &task;
   one.source = {kernel.file, kernel.source};
   one.settings = space.settings(point);
+  one.threads = threads;
+  one.cold = cold;
   return one;
 }
 
@@ -238,12 +240,12 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
     KW_TRY(const judge::Glance glance, judge::make_glance(task));
     for (std::size_t i = 1; i <= kRunOffs && i < found.ranking.size(); ++i) {
       if (!wants_run_off(i)) break;
-      judge::Case first = case_of(task, space, finalists[0]);
+      judge::Case first = case_of(task, space, finalists[0], rules.threads, rules.cold);
       first.glance = &glance;
       first.plain = false;
       KW_TRY(judge::Inspected standing, inspect_surely(judge, first));
       if (!standing.verdict.accepted()) break;
-      judge::Case other = case_of(task, space, finalists[i]);
+      judge::Case other = case_of(task, space, finalists[i], rules.threads, rules.cold);
       other.glance = &glance;
       other.plain = false;
       other.budget_s = kRunOff_s;
@@ -256,11 +258,9 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
 
   std::optional<Winner> last;
   for (const Point& point : finalists) {
-    judge::Case one = case_of(task, space, point);
+    judge::Case one = case_of(task, space, point, rules.threads, rules.cold);
     one.guests = rules.guests;
     one.against = rules.against;
-    one.threads = rules.threads;
-    one.cold = rules.cold;
     one.budget_s = rules.budget_s;
     one.pairs = rules.pairs;
     one.plain = rules.plain;

@@ -40,6 +40,9 @@ struct Plan {
   const Space* space = nullptr;
   Strategy* strategy = nullptr;
   Budget budget;
+  // Candidates run with as many threads, and find their tensors as warm or cold, as the winner will be judged with.
+  int threads = 1;
+  bool cold = false;
   // Called after each trial; an Error ends the search.
   std::function<Status(const Trial&)> tried = [](const Trial&) { return Status(); };
   // What an earlier part of the same search knows of a point: nothing, or its Observation.
@@ -57,7 +60,7 @@ struct Found {
 Result<Found> search(judge::Judge& judge, const Plan& plan);
 
 // The case that judges a point of the space in full.
-judge::Case case_of(const Task& task, const Space& space, const Point& point);
+judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads = 1, bool cold = false);
 
 // Judges the best of a search in full, one after the other until one is accepted; those that the search could not tell
 // apart race each other first. `rules` says against whom and how long. `judged` is called with each verdict, the last
