@@ -415,9 +415,7 @@ TEST_F(SlowEval, NamesTheRivalsThatAreMissing) {
   const rivals::RivalFile half = *rivals::find_rival("ncnn");
   std::filesystem::create_directories(half.environment() / "bin");
   ASSERT_TRUE(write_file(half.python(), "").ok());
-  std::string packages;
-  for (const std::string& package : half.packages) packages += package + " ";
-  ASSERT_TRUE(write_file(half.environment() / "installed.txt", packages).ok());
+  ASSERT_TRUE(write_file(half.environment() / "installed.txt", rivals::stamp_of(half)).ok());
   ASSERT_EQ(run_program({"eval", "Relu", kernel, "--rival", "mnn,ncnn", "--budget", "0.1", "--json"}, out, err), kYes)
       << err.str();
   const auto verdict = Json::parse(out.str());

@@ -421,7 +421,7 @@ const std::set<std::string> kKnownTargetWords = {
     "src/agents/session.h: g++",
     "src/cli/commands/doctor.cpp: fma_gflops",
     "src/cli/commands/inspect.cpp: llvm-mca",
-    "src/cli/takeaway.cpp: -march=native",
+    "src/runs/takeaway.cpp: -march=native",
     "src/core/tunables.cpp: clang++",
     "src/core/tunables.cpp: g++",
     "src/inspect/errors.cpp: ELF",

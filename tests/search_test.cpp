@@ -1,57 +1,214 @@
-// A search from candidates to the winner, on a device and a clock that are made up (tests/targets/made_up).
+// kw optimize, bench and memory with a real judge and small budgets.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "search/engine.h"
-#include "suites/catalog.h"
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
 
-namespace kw::search {
+#include "base/files.h"
+#include "base/json.h"
+#include "base/scratch.h"
+#include "cli/program.h"
+#include "runs/killed_run.h"
+#include "store/store.h"
+
+namespace kw::cli {
 namespace {
 
-TEST(ASearch, FindsTheFastestAndAsksAllAlike) {
-  auto judge = judge::Judge::open("made_up");
-  ASSERT_TRUE(judge.ok()) << judge.error().message;
-  Task task = *suites::find_task("Relu");
-  for (auto& [name, value] : task.lengths) value = 8;
-  const auto space = Space::of({{"slow", "slow.txt", "lap_ns 20000", {}},
-                                {"wrong", "wrong.txt", "lap_ns 1000\nwrong", {}},
-                                {"fast", "fast.txt", "lap_ns 10000", {}}},
-                               {"g++"});
-  ASSERT_TRUE(space.ok()) << space.error().message;
-  const auto strategy = find_strategy("random")->make({.space = &*space});
-  Plan plan{.task = &task,
-            .space = &*space,
-            .strategy = strategy.get(),
-            .budget = {.candidates = 100},
-            .threads = 2,
-            .cold = true};
-  int tried = 0;
-  plan.tried = [&](const Trial& trial) -> Status {
-    ++tried;
-    EXPECT_EQ(trial.asked.threads, 2);
-    EXPECT_TRUE(trial.asked.cold);
-    return {};
+class SlowSearch : public testing::Test {
+ protected:
+  struct Answer {
+    int code = 0;
+    std::string out;
+    std::string err;
   };
-  const auto found = search(*judge, plan);
-  ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_GE(tried, 3);
-  EXPECT_GT(found->rejected, 0);
-  ASSERT_FALSE(found->ranking.empty());
-  EXPECT_EQ(space->kernels()[found->ranking[0].point.kernel].technique, "fast");
+  Answer run(const std::vector<std::string>& words) const {
+    std::ostringstream out, err;
+    const int code = run_program(words, out, err);
+    return {code, out.str(), err.str()};
+  }
+  std::string file(const std::string& name, const std::string& text) const {
+    const auto path = folder_.path() / name;
+    EXPECT_TRUE(write_file(path, text).ok());
+    return path.string();
+  }
 
-  judge::Case rules;
-  rules.threads = 2;
-  rules.cold = true;
-  rules.plain = false;
-  const auto winner = decide(*judge, task, *space, *found, rules,
-                             [&](const Point&, const judge::Case& asked, const Verdict&, double) -> Status {
-                               EXPECT_EQ(asked.threads, 2);
-                               return {};
-                             });
-  ASSERT_TRUE(winner.ok()) << winner.error().message;
-  EXPECT_TRUE(winner->verdict.accepted()) << text_of(winner->verdict.reason);
-  EXPECT_EQ(space->kernels()[winner->point.kernel].technique, "fast");
-  EXPECT_EQ(winner->verdict.target, "made_up");
+  const ScratchFolder folder_;
+  const ScratchVariable store_{"KW_STORE", (folder_.path() / "store").string()};
+  const ScratchVariable rival_{"KW_RIVAL", "none"};
+  const ScratchVariable install_{"KW_INSTALL", "no"};
+};
+
+constexpr char kRelu[] = R"(
+#include <kernelwright.h>
+KW_TUNE(STEP, 1, 1, 2, 3);
+#if 0
+#endif
+KW_KERNEL(call) {
+  static_assert(STEP != 3, "does not build");
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] > 0 ? x[i] : STEP == 2 ? 1.0f : 0.0f;
+}
+)";
+
+TEST_F(SlowSearch, WritesAKernelToTakeAwayThatBuildsAndIsRight) {
+  const std::string out = (folder_.path() / "taken").string();
+  const Answer answer = run({"optimize", "ReduceL1", "--budget", "3", "--out", out, "--json", "--seed", "5"});
+  ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
+  const Json json = Json::parse(answer.out);
+  EXPECT_EQ(json["stage"], "accepted");
+  EXPECT_EQ(json["tried"], 3);
+  ASSERT_EQ(json["files"].size(), 4u);
+  // As the opening comment of its main says.
+  const std::string build = fmt::format(
+      "cd {} && g++ -std=c++20 -O2 -march=native -I. ReduceL1.cpp -c && g++ -std=c++20 -O2 -I. ReduceL1_plain.cpp -c "
+      "&& "
+      "g++ -std=c++20 -O1 -I. ReduceL1_main.cpp ReduceL1.o ReduceL1_plain.o -o check && ./check > said",
+      out);
+  ASSERT_EQ(std::system(build.c_str()), 0);
+  EXPECT_NE(read_file(out + "/said")->find("output 0: right"), std::string::npos) << *read_file(out + "/said");
+  EXPECT_NE(read_file(out + "/ReduceL1.cpp")->find("What was tested and measured"), std::string::npos);
+  EXPECT_EQ(read_file(out + "/ReduceL1.cpp")->find("KW_TUNE"), std::string::npos);
+}
+
+TEST_F(SlowSearch, TunesAUsersKernelPastValuesThatAreWrongOrDoNotBuild) {
+  const std::string kernel = file("mine.cpp", kRelu);
+  const Answer answer = run(
+      {"optimize", kernel, "--task", "Relu", "--budget", "12", "--out", (folder_.path() / "out").string(), "--json"});
+  ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
+  const Json json = Json::parse(answer.out);
+  EXPECT_EQ(json["technique"], "file");
+  EXPECT_FALSE(json["settings"].contains("STEP")) << json["settings"];
+}
+
+TEST_F(SlowSearch, SaysWhatIsWrongWithAnOrder) {
+  const std::string none = file("none.cpp", "#include <kernelwright.h>\nKW_TUNE(A, 1, 2);\nKW_REQUIRE(A > 5);\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> orders = {
+      {{"optimize", "Relu", "--budget", "0"}, "zero"},
+      {{"optimize", "Relu", "--budget", "soon"}, "60s"},
+      {{"optimize", "Relu", "--strategy", "locl"}, "local"},
+      {{"optimize", none, "--task", "Relu"}, "A > 5"},
+      {{"optimize", none}, "--task"},
+      {{"optimize", "Relu", "--out", "/proc/nowhere"}, "--out /proc/nowhere"},
+      {{"optimize", "Relu", "--seed", "abc"}, "--seed takes a number"},
+      {{"optimize", "Relu", "--author", "nobody"}, "templates"},
+      {{"bench", "--tasks", "Rellu"}, "Relu"},
+      {{"bench", "nosuite"}, "nosuite"},
+      {{"bench", "--within", "20"}, "20m"},
+  };
+  for (const auto& [words, wanted] : orders) {
+    const Answer answer = run(words);
+    EXPECT_EQ(answer.code, kBroken) << words[1];
+    EXPECT_NE(answer.err.find(wanted), std::string::npos) << answer.err;
+  }
+}
+
+TEST_F(SlowSearch, BenchEndsWithTheFieldsFiguresAndIsRemembered) {
+  const Answer answer = run({"bench", "--tasks", "ReduceL1,ReduceL2_keepdims", "--budget", "2", "--json", "--quiet"});
+  ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
+  const Json json = Json::parse(answer.out);
+  EXPECT_EQ(json["tasks"], 2);
+  EXPECT_EQ(json["csr"], 1.0);
+  EXPECT_EQ(json["fcr"], 1.0);
+  EXPECT_TRUE(json["fast"].contains("plain")) << json["fast"];
+  EXPECT_TRUE(json["categories"].contains("Reduction"));
+  const Json memory = Json::parse(run({"memory", "--json"}).out);
+  EXPECT_GE(memory.size(), 2u);
+  // What is done is not searched again.
+  const std::string name = json["run"];
+  const Json again = Json::parse(run({"resume", name, "--json"}).out);
+  EXPECT_EQ(again["candidates"], json["candidates"]);
+  EXPECT_EQ(run({"memory", "--forget"}).code, kYes);
+  EXPECT_EQ(Json::parse(run({"memory", "--json"}).out).size(), 0u);
+}
+
+TEST_F(SlowSearch, BenchSharesItsTimeAmongItsTasks) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Answer answer =
+      run({"bench", "--tasks", "ReduceL1,ReduceL2,ReduceMax", "--within", "12s", "--json", "--quiet"});
+  ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
+  EXPECT_EQ(Json::parse(answer.out)["fcr"], 1.0);
+  // Searches alone, without a limit of their own, would take half an hour; what cannot be hurried is left room for.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST_F(SlowSearch, GoesOnWithATaskThatHasNoWinnerYet) {
+  const Answer first = run({"bench", "--tasks", "ReduceL1", "--budget", "3", "--json", "--quiet"});
+  ASSERT_EQ(first.code, kYes) << first.err;
+  const std::string name = Json::parse(first.out)["run"];
+  {
+    // As if it had been killed before the winner was judged in full.
+    const auto store = store::Store::open_existing(folder_.path() / "store");
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE(store->database().execute("DELETE FROM item WHERE purpose = 'confirm'").ok());
+    ASSERT_TRUE(store->database().execute("DELETE FROM lesson").ok());
+    ASSERT_TRUE(store->database().execute("UPDATE run SET state = 'stopped', planned = planned - 1").ok());
+  }
+  const Answer resumed = run({"resume", name, "--json"});
+  ASSERT_EQ(resumed.code, kYes) << resumed.err << resumed.out;
+  EXPECT_EQ(Json::parse(resumed.out)["fcr"], 1.0);
+  EXPECT_EQ(Json::parse(resumed.out)["candidates"], Json::parse(first.out)["candidates"]);
+}
+
+// As if it had been killed before the winner was judged in full, or before its files were written.
+TEST_F(SlowSearch, AResumedOptimizeLeavesWhatTheFirstWouldHaveLeft) {
+  const auto out = folder_.path() / "taken";
+  const Answer first = run({"optimize", "ReduceL1", "--budget", "2", "--out", out.string(), "--json"});
+  ASSERT_EQ(first.code, kYes) << first.err;
+  const std::string name = Json::parse(first.out)["run"];
+  std::filesystem::remove_all(out);
+  const Answer written = run({"resume", name, "--json"});
+  ASSERT_EQ(written.code, kYes) << written.err;
+  EXPECT_TRUE(std::filesystem::exists(out / "ReduceL1.cpp")) << "the winner is in the record";
+  EXPECT_EQ(Json::parse(written.out)["technique"], Json::parse(first.out)["technique"]);
+  EXPECT_EQ(Json::parse(written.out)["files"], Json::parse(first.out)["files"]);
+  {
+    const auto store = store::Store::open_existing(folder_.path() / "store");
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE(store->database().execute("DELETE FROM item WHERE purpose = 'confirm'").ok());
+    ASSERT_TRUE(store->database().execute("UPDATE run SET state = 'stopped', planned = planned - 1").ok());
+  }
+  std::filesystem::remove_all(out);
+  const Answer resumed = run({"resume", name});
+  ASSERT_EQ(resumed.code, kYes) << resumed.err;
+  EXPECT_TRUE(std::filesystem::exists(out / "ReduceL1_main.cpp"));
+  EXPECT_NE(resumed.out.find("wrote          " + (out / "ReduceL1.cpp").string()), std::string::npos) << resumed.out;
+}
+
+// The real program, whose warden is shot when the first candidates are in the record.
+TEST_F(SlowSearch, GoesOnWithANewJudgeWhenItsSandboxIsKilled) {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kw";
+  const std::string err = (folder_.path() / "err").string();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open("/dev/null", O_WRONLY), 1);
+    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0666), 2);
+    ::execl(program.c_str(), "kw", "bench", "--tasks", "ReduceL1", "--budget", "12", "--json", nullptr);
+    ::_exit(99);
+  }
+  const auto recorded = [&]() -> std::int64_t {
+    const auto store = store::Store::open_existing(folder_.path() / "store");
+    const auto count = store.ok() ? store->database().number("SELECT count(*) FROM verdict") : Result<std::int64_t>(0);
+    return count.ok() ? *count : 0;
+  };
+  bool killed = false;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    ::usleep(20'000);
+    if (killed || recorded() < 2) continue;
+    for (const int pid : runs::children_of(child)) killed = ::kill(pid, SIGKILL) == 0 || killed;
+  }
+  EXPECT_TRUE(killed);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kYes) << *read_file(err);
+  const auto store = store::Store::open_existing(folder_.path() / "store");
+  EXPECT_EQ(store->run(1)->state, "done");
 }
 
 }  // namespace
-}  // namespace kw::search
+}  // namespace kw::cli

@@ -115,6 +115,8 @@ bool is_only_ours(fs::path folder) {
   struct stat about {};
   bool exists = true;
   while (::stat(folder.c_str(), &about) != 0) {
+    // A file in its way is nobody's trick: writing fails, and says so.
+    if (errno == ENOTDIR) return true;
     if (errno != ENOENT || folder == folder.parent_path()) return false;
     folder = folder.parent_path();
     exists = false;

@@ -107,7 +107,7 @@ Answer asked(const std::string& program, Patience patience = {}) {
 }
 
 TEST(CommandProvider, GivesTheRequestToTheProgram) {
-  const Answer plain = asked(R"(sed 's/"model".*//' | grep -o 'six times seven')");
+  const Answer plain = asked(R"(sed 's/.*"messages"//' | grep -o 'six times seven')");
   ASSERT_TRUE(plain.ok()) << plain.trouble->message;
   EXPECT_EQ(plain.text, "six times seven\n");
   EXPECT_TRUE(plain.usage.guessed);

@@ -56,11 +56,6 @@ Result<RivalFile> read_rival(const fs::path& file) {
   return rival;
 }
 
-// Another list of hashes is another installation.
-std::string stamp_of(const RivalFile& rival) {
-  return fmt::format("{}{:016x}", joined(rival.packages), hash_of(rival.lock));
-}
-
 // The last lines of what a program printed.
 std::string last_words(const std::string& text) {
   const std::size_t begin = text.size() > 600 ? text.find('\n', text.size() - 600) : 0;
@@ -117,6 +112,10 @@ Status make_environment(const RivalFile& rival, const fs::path& log) {
 fs::path failure_file(const RivalFile& rival) { return rival.environment().string() + ".failed"; }
 
 }  // namespace
+
+std::string stamp_of(const RivalFile& rival) {
+  return fmt::format("{}{:016x}", joined(rival.packages), hash_of(rival.lock));
+}
 
 std::string RivalFile::version() const {
   if (own) return own->version;

@@ -166,7 +166,7 @@ TEST_F(SlowRivals, HalfInstalledOnesAreMadeAnew) {
   ASSERT_TRUE(write_file(rival.python(), "half").ok());
   EXPECT_FALSE(rival.installed());
   // What pip cannot find: a clear message, and still not installed.
-  rival.packages = {"--no-index", "kernelwright-has-no-such-package==1"};
+  rival.lock = "kernelwright-has-no-such-package==1 --hash=sha256:" + std::string(64, '0') + "\n";
   const Status status = install(rival);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("kernelwright-has-no-such-package"), std::string::npos);

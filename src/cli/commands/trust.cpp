@@ -79,7 +79,7 @@ Command trust() {
                    .help = "count every run and verdict of this record as begun and judged here",
                    .completes = Completes::file},
                   {.name = "--json", .help = "with --list: one object, SHA-256 by path"}},
-      .examples = {"kw trust --list"},
+      .examples = {"kw trust --list", "kw trust --list --json"},
       .run = run};
 }
 
