@@ -27,7 +27,8 @@ struct BatchLine {
 };
 
 // A batch may come from anybody, and what it reads lands in the record: its lines may name files below the batch's own
-// folder and below `more_folders`, no others. `rules` hold for every line; the tasks that lines name are added to `tasks`, where their cases find them.
+// folder and below `more_folders`, no others. `rules` hold for every line; the tasks that lines name are added to
+// `tasks`, where their cases find them.
 Result<std::vector<BatchLine>> parse_batch(const std::string& file, const judge::Case& rules,
                                            std::map<std::string, Task>& tasks,
                                            const std::vector<std::string>& more_folders = {});

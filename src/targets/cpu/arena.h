@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "core/tensor.h"
 #include "sandbox/protocol.h"
-#include "targets/target.h"
 #include "targets/cpu/host/control.h"
+#include "targets/target.h"
 
 namespace kw::cpu {
 

@@ -285,7 +285,9 @@ Reason Cell::ended() {
   }
 }
 
-std::string Cell::message() const { return {control_->message, ::strnlen(control_->message, sizeof control_->message)}; }
+std::string Cell::message() const {
+  return {control_->message, ::strnlen(control_->message, sizeof control_->message)};
+}
 
 std::string Cell::describe(std::uint64_t address) const {
   constexpr std::uint64_t kNear = std::uint64_t{8} << 20;
@@ -298,7 +300,8 @@ std::string Cell::describe(std::uint64_t address) const {
         const std::uint64_t end = buffer.address + buffer.size_bytes;
         if (address + kNear < buffer.address || address >= end + kNear) continue;
         const auto slot = output ? static_cast<std::size_t>(instance_->graph.outputs[i]) : i;
-        const std::string name = fmt::format("{} {} ({})", output ? "output" : "input", i, instance_->graph.names[slot]);
+        const std::string name =
+            fmt::format("{} {} ({})", output ? "output" : "input", i, instance_->graph.names[slot]);
         if (address < buffer.address) {
           return fmt::format("{} bytes before the beginning of {}", buffer.address - address, name);
         }

@@ -8,17 +8,21 @@
 #include "base/result.h"
 #include "sandbox/sandbox.h"
 #include "targets/cpu/arena.h"
+#include "targets/cpu/host/control.h"
 #include "targets/instance.h"
 #include "targets/target.h"
-#include "targets/cpu/host/control.h"
 
 namespace kw::cpu {
 
 using targets::Clock;
 
 // As kernelwright.h promises them.
-constexpr std::uint64_t scratch_bytes(std::uint64_t tensor_bytes) { return 16 * tensor_bytes + (std::uint64_t{16} << 20); }
-constexpr std::uint64_t kept_bytes(std::uint64_t constant_bytes) { return 4 * constant_bytes + (std::uint64_t{16} << 20); }
+constexpr std::uint64_t scratch_bytes(std::uint64_t tensor_bytes) {
+  return 16 * tensor_bytes + (std::uint64_t{16} << 20);
+}
+constexpr std::uint64_t kept_bytes(std::uint64_t constant_bytes) {
+  return 4 * constant_bytes + (std::uint64_t{16} << 20);
+}
 
 class Cell {
  public:

@@ -67,7 +67,8 @@ Reason reason_of(const sandbox::Ending& ending, const std::string& said, const s
   const auto says = [&](const char* words) { return said.find(words) != std::string::npos; };
   if (ending.exit_code == 112) return {ReasonCode::compiler_made_nothing};
   if (ending.exit_code == 110) return {ReasonCode::compiler_disk, {{"megabytes", 256}}};
-  if (says("memory exhausted") || says("out of memory") || ending.exit_code == 137) return {ReasonCode::compiler_memory};
+  if (says("memory exhausted") || says("out of memory") || ending.exit_code == 137)
+    return {ReasonCode::compiler_memory};
   if (ending.signal == SIGKILL || says("Killed signal")) {
     return {ReasonCode::compiler_killed, {{"ending", ending.signal == 0 ? "killed" : ending.text()}}};
   }
@@ -158,8 +159,8 @@ std::string Workshop::precompile(const Choice& choice) {
   return name;
 }
 
-Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, const Source& source, const Choice& choice,
-                                const std::string& precompiled) {
+Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, const Source& source,
+                                                   const Choice& choice, const std::string& precompiled) {
   const fs::path compiler = fs::path("/usr/bin") / choice.compiler;
   if (::access(compiler.c_str(), X_OK) != 0) {
     return fail("{} is not there; on Debian: apt-get install {}", compiler.string(),

@@ -40,7 +40,7 @@ class Workshop {
  private:
   // `precompiled`: the folder of a precompiled header, or empty.
   Result<std::unique_ptr<Library>> compile(const std::string& language, const Source& source, const Choice& choice,
-                        const std::string& precompiled);
+                                           const std::string& precompiled);
   // The folder of the precompiled header for this choice, made now if need be; empty where there can be none.
   std::string precompile(const Choice& choice);
 
