@@ -31,14 +31,10 @@ struct RivalFile {
   std::string about;
   std::filesystem::path file;
   std::vector<std::string> packages = {};  // what it is made of, with the versions that were tried
-  std::string lock = {};
-  // What the file installed.txt of its environment holds when all of it was installed. Another list of hashes is
-  // another installation.
-  std::string stamp_of(const RivalFile& rival);
-  // the text of NAME.lock: all that pip installs, with hashes
-  std::string only_asked = {};        // its size, where it is too large to be installed unasked
-  std::string module = {};            // that the user's own Python may have
-  std::optional<OwnPython> own = {};  // where it has
+  std::string lock = {};                   // the text of NAME.lock: all that pip installs, with hashes
+  std::string only_asked = {};             // its size, where it is too large to be installed unasked
+  std::string module = {};                 // that the user's own Python may have
+  std::optional<OwnPython> own = {};       // where it has
 
   // The version that is used: the user's own, else the one that the packages pin: "3.6.1".
   std::string version() const;
@@ -47,6 +43,10 @@ struct RivalFile {
   std::filesystem::path python() const;
   bool installed() const;
 };
+
+// What the file installed.txt of its environment holds when all of it was installed. Another list of hashes is another
+// installation.
+std::string stamp_of(const RivalFile& rival);
 
 // By name. `own_python` is where modules of the user's own are looked for; "": the system's python3.
 Result<std::vector<RivalFile>> all_rivals(const std::string& own_python = "");
