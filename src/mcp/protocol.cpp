@@ -87,11 +87,9 @@ bool is_too_deep(std::string_view text) {
 
 bool is_id(const Json& json) { return json.is_string() || json.is_number_integer(); }
 
-const Json* member(const Json& object, const char* name) { return object.find(name); }
-
 // Who calls, as the record may know it.
 std::string client_name(const Json* info) {
-  const Json* name = info ? member(*info, "name") : nullptr;
+  const Json* name = info ? info->find("name") : nullptr;
   if (!name || !name->is_string()) return "mcp";
   std::string text = name->get<std::string>().substr(0, 48);
   for (char& c : text) {
@@ -230,8 +228,8 @@ class Conversation::Inside::RequestWork : public Work {
   }
 
   Tell progress_to(const Tell& tell) const {
-    const Json* meta = member(request_.params, "_meta");
-    const Json* token = meta ? member(*meta, "progressToken") : nullptr;
+    const Json* meta = request_.params.find("_meta");
+    const Json* token = meta ? meta->find("progressToken") : nullptr;
     if (!token || !is_id(*token) || !tell) return [](const std::string&) {};
     return [tell, token = *token, count = 0](const std::string& message) mutable {
       tell(Json({{"jsonrpc", "2.0"},
@@ -245,7 +243,7 @@ class Conversation::Inside::RequestWork : public Work {
     const std::string name = request_.params["name"];
     const auto found = std::ranges::find(known_tools(), name, [](const KnownTool& one) { return one.tool.name; });
     static const Json none = Json::object();
-    const Json* given = member(request_.params, "arguments");
+    const Json* given = request_.params.find("arguments");
     const Json& arguments = given && !given->is_null() ? *given : none;
     if (const std::string problem = problem_with(arguments, found->input); !problem.empty()) {
       return result_reply(request_.id, finished(tool_error(problem), request_));
@@ -283,12 +281,12 @@ Taken Conversation::Inside::take(Json message, const MessageHeaders* headers) {
   if (!message.is_object()) {
     return refused(nullptr, kInvalidRequest, "a message is one JSON object; batches are not part of the protocol");
   }
-  const Json* id = member(message, "id");
+  const Json* id = message.find("id");
   const Json usable_id = id && is_id(*id) ? *id : Json(nullptr);
-  const Json* method = member(message, "method");
+  const Json* method = message.find("method");
   // An answer: we ask clients nothing, so it is to nobody.
   if (!method && id && (message.contains("result") || message.contains("error"))) return {};
-  const Json* version = member(message, "jsonrpc");
+  const Json* version = message.find("jsonrpc");
   if (!version || *version != "2.0") return refused(usable_id, kInvalidRequest, "\"jsonrpc\" must be \"2.0\"");
   if (!method || !method->is_string()) return refused(usable_id, kInvalidRequest, "\"method\" must be a string");
   if (id && usable_id.is_null()) {
@@ -305,8 +303,8 @@ Taken Conversation::Inside::take(Json message, const MessageHeaders* headers) {
 }
 
 Taken Conversation::Inside::take_request(Request request, const MessageHeaders* headers) {
-  const Json* meta = member(request.params, "_meta");
-  const bool enveloped = meta && (member(*meta, kVersionKey) || member(*meta, kCapabilitiesKey));
+  const Json* meta = request.params.find("_meta");
+  const bool enveloped = meta && (meta->find(kVersionKey) || meta->find(kCapabilitiesKey));
   const bool by_header = headers && headers->version && !begins_with_initialize(*headers->version);
   if (request.method == "initialize") {
     if (!by_header) return begin(request);
@@ -323,9 +321,9 @@ Taken Conversation::Inside::take_request(Request request, const MessageHeaders* 
 
 // What a stateless request says of itself; refused where that is not all it must say, or its headers say otherwise.
 std::optional<Refusal> Conversation::Inside::read_envelope(Request& request, const MessageHeaders* headers) const {
-  const Json* meta = member(request.params, "_meta");
-  const Json* version = meta ? member(*meta, kVersionKey) : nullptr;
-  const Json* offered = meta ? member(*meta, kCapabilitiesKey) : nullptr;
+  const Json* meta = request.params.find("_meta");
+  const Json* version = meta ? meta->find(kVersionKey) : nullptr;
+  const Json* offered = meta ? meta->find(kCapabilitiesKey) : nullptr;
   if (!version || !offered) {
     return Refusal{kInvalidParams, fmt::format("params._meta must have {} and {}", kVersionKey, kCapabilitiesKey)};
   }
@@ -338,7 +336,7 @@ std::optional<Refusal> Conversation::Inside::read_envelope(Request& request, con
     }
     if (headers->method != request.method) return Refusal{kHeaderMismatch, "the header Mcp-Method is not the method"};
     const char* key = request.method == "tools/call" ? "name" : request.method == "resources/read" ? "uri" : nullptr;
-    const Json* named = key ? member(request.params, key) : nullptr;
+    const Json* named = key ? request.params.find(key) : nullptr;
     if (named && differs(headers->name, named)) {
       return Refusal{kHeaderMismatch, fmt::format("the header Mcp-Name is not the request's {}", key)};
     }
@@ -351,14 +349,14 @@ std::optional<Refusal> Conversation::Inside::read_envelope(Request& request, con
   }
   if (!offered->is_object()) return Refusal{kInvalidParams, fmt::format("{} must be an object", kCapabilitiesKey)};
   request.stateless = true;
-  request.client = client_name(member(*meta, kClientKey));
+  request.client = client_name(meta->find(kClientKey));
   return std::nullopt;
 }
 
 Taken Conversation::Inside::begin(const Request& request) {
-  const Json* version = member(request.params, "protocolVersion");
-  const Json* info = member(request.params, "clientInfo");
-  const Json* offered = member(request.params, "capabilities");
+  const Json* version = request.params.find("protocolVersion");
+  const Json* info = request.params.find("clientInfo");
+  const Json* offered = request.params.find("capabilities");
   if (!version || !version->is_string())
     return refused(request.id, kInvalidParams, "protocolVersion: must be a string");
   if (!offered || !offered->is_object()) return refused(request.id, kInvalidParams, "capabilities: must be an object");
@@ -400,7 +398,7 @@ Taken Conversation::Inside::serve(Request request) {
         {{"supportedVersions", {kStateless}}, {"capabilities", capabilities()}, {"instructions", kInstructions}});
   }
   const char* key = method == "tools/call" ? "name" : method == "resources/read" ? "uri" : "cursor";
-  const Json* said = member(request.params, key);
+  const Json* said = request.params.find(key);
   if (said && said->is_null()) said = nullptr;
   const bool may_be_missing = key == std::string_view("cursor");
   if (said ? !said->is_string() : !may_be_missing) {
@@ -424,7 +422,7 @@ Taken Conversation::Inside::serve(Request request) {
       const std::string shown = name.substr(0, 80);
       return refused(request.id, kInvalidParams, fmt::format("Unknown tool: {}{}", shown, nearest_hint(shown, names)));
     }
-    const Json* arguments = member(request.params, "arguments");
+    const Json* arguments = request.params.find("arguments");
     if (arguments && !arguments->is_object() && !arguments->is_null()) {
       return refused(request.id, kInvalidParams, "arguments: must be an object");
     }
@@ -449,7 +447,7 @@ Taken Conversation::Inside::begin_work(Request request) {
 
 void Conversation::Inside::notice(const std::string& method, const Json& params) {
   if (method != "notifications/cancelled") return;  // nothing else concerns us
-  const Json* id = member(params, "requestId");
+  const Json* id = params.find("requestId");
   if (!id || !is_id(*id)) return;
   const std::lock_guard guard(lock);
   if (const auto found = at_work.find(id->dump()); found != at_work.end()) found->second.request_stop();

@@ -11,33 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace kw::sandbox {
 
 inline constexpr std::size_t kMostDescriptors = 16;
 inline constexpr std::size_t kMostPacketBytes = 64 * 1024;
 
-// A descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) close_now(), fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  ~Descriptor() { close_now(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void close_now() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_ = -1;
-};
+using kw::Descriptor;
 
 // Limits of one sandbox; all of them hold for the sum or for each process as the system counts.
 struct Limits {
