@@ -25,6 +25,7 @@
 #include "cli/run_at_terminal.h"
 #include "judge/batch.h"
 #include "llm/client.h"
+#include "runs/progress.h"
 #include "suites/catalog.h"
 
 namespace {
@@ -134,7 +135,7 @@ Result<cli::AuthorRun> fly(const Flight& flight, const DoubleServer& server, con
     arguments.add(name, {value});
   }
   KW_TRY(store::Store store, store::Store::open(folder / ("store-" + flight.mood)));
-  cli::Progress progress({});
+  runs::Progress progress({});
   const runs::Order order{.suite = "relus", .tasks = relus(folder, flight.tasks)};
   return cli::ask_author(arguments, {.store = store, .progress = progress, .out = std::cout}, order, runs::Rivals());
 }

@@ -71,7 +71,7 @@ struct Kernel {
 };
 
 Result<Kernel> build(cpu::Workshop& workshop, const ops::Graph& graph, const Settings& settings) {
-  KW_TRY(const auto techniques, compose::read_techniques());
+  KW_TRY(const auto techniques, compose::read_techniques("cpu"));
   KW_TRY(const auto drafts, compose::drafts_of(graph, techniques));
   const compose::Draft& draft = drafts.front();
   Settings of_draft;
@@ -79,7 +79,7 @@ Result<Kernel> build(cpu::Workshop& workshop, const ops::Graph& graph, const Set
     const bool is_open = std::ranges::find(draft.tunables.list, name, &Tunable::name) != draft.tunables.list.end();
     if (is_open) of_draft[name] = value;
   }
-  KW_TRY(const Choice choice, choose(draft.tunables, of_draft));
+  KW_TRY(const Choice choice, choose(draft.tunables, of_draft, targets::build_options("cpu")));
   KW_TRY(const auto built, workshop.build({draft.technique + ".cpp", draft.source}, choice));
   if (!built->ok()) return fail("{} does not build: {}", draft.technique, text_of(built->reason));
   Kernel kernel{.technique = draft.technique};
@@ -117,7 +117,7 @@ Result<Figures> measure(cpu::Workshop& workshop, const Task& task, const Setting
     side.bytes.push_back(bytes / kLine * kLine);
     return all.back().data();
   };
-  const std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::Manner::typical, 1);
+  const std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::InputClass::typical, 1);
   const auto input = [&](std::size_t i) -> void*& { return const_cast<kw_tensor&>(call->inputs[i]).data; };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = inputs[i].bytes();

@@ -49,21 +49,22 @@ const std::vector<std::string> kTasks = {"Relu",      "PRelu",  "Softmax", "Add"
                                          "MatMul",    "Gemm",   "Conv",    "MaxPool", "AveragePool",
                                          "LayerNorm", "CumSum", "Erf",     "Reshape", "Dense_Convolution_2D"};
 
-Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge::Guest*> guests, int pairs) {
+Result<Verdict> judged(judge::Judge& judge, const Task& task, std::vector<judge::FrameworkRival*> frameworks,
+                       int pairs) {
   judge::Case one;
   one.task = &task;
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const std::string source, compose::plain_kernel(graph));
   one.source = {"plain.cpp", source};
-  one.guests = std::move(guests);
+  one.frameworks = std::move(frameworks);
   one.pairs = pairs;
   return judge.judge(one);
 }
 
-// The framework alone, in a process of its own: bench/plain_loop.py. It takes part in a race as a guest, so that its
-// turns alternate with the others' on the same core: whatever disturbs the machine disturbs both. The outputs that a
-// guest owes the race come from the framework itself, outside of the time.
-class PlainLoop final : public judge::Guest {
+// The framework alone, in a process of its own: bench/plain_loop.py. It takes part in a race as a framework, so that
+// its turns alternate with the others' on the same core: whatever disturbs the machine disturbs both. The outputs that
+// a framework owes the race come from the framework itself, outside of the time.
+class PlainLoop final : public judge::FrameworkRival {
  public:
   static Result<std::unique_ptr<PlainLoop>> start(const RivalFile& rival, const targets::Instance& instance) {
     KW_TRY(Framework framework, Framework::open(rival));
@@ -91,21 +92,22 @@ class PlainLoop final : public judge::Guest {
 
   std::string name() const override { return framework_.name() + " in a loop"; }
   std::string version() const override { return framework_.version(); }
-  judge::Outcome enter(const targets::Instance& instance, int threads) override {
+  judge::FrameworkStatus enter(const targets::Instance& instance, int threads) override {
     return framework_.enter(instance, threads);
   }
   const std::vector<Tensor>& weights() const override { return framework_.weights(); }
   double overhead_ns() const override { return framework_.overhead_ns(); }
-  judge::Outcome arrange(const targets::SharedCalls& calls, const targets::Instance& instance,
-                         Clock::time_point deadline) override {
+  judge::FrameworkStatus arrange(const targets::SharedCalls& calls, const targets::Instance& instance,
+                                 Clock::time_point deadline) override {
     return framework_.arrange(calls, instance, deadline);
   }
-  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
-                     Clock::time_point deadline) override {
+  judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                             Clock::time_point deadline) override {
     double ignored_ns = 0;
     if (auto outcome = framework_.run(first, count, warm, &ignored_ns, deadline)) return outcome;
     const auto one_ns = ask(std::clamp(static_cast<int>(kTurnNs / time_ns_), 7, 1001));
-    if (!one_ns.ok()) return judge::Trouble{.kind = judge::Trouble::Kind::crashed, .text = one_ns.error().message};
+    if (!one_ns.ok())
+      return judge::FrameworkFailure{.kind = judge::FrameworkFailure::Kind::crashed, .text = one_ns.error().message};
     *time_ns += *one_ns * count;
     return std::nullopt;
   }
@@ -174,7 +176,7 @@ class PlainLoop final : public judge::Guest {
     const std::int64_t calls = std::clamp<std::int64_t>(kLoopBytes / input_bytes, 1, kMostCalls);
     std::vector<std::vector<Tensor>> drawn;
     for (std::int64_t call = 0; call < calls; ++call) {
-      drawn.push_back(ops::draw_inputs(instance.graph, ops::Manner::typical, 5 + static_cast<std::uint64_t>(call)));
+      drawn.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, 5 + static_cast<std::uint64_t>(call)));
     }
     about["calls"] = calls;
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -230,23 +232,23 @@ Status loop(judge::Judge& judge, const RivalFile& rival, const std::vector<std::
       continue;
     }
     KW_TRY(const Verdict verdict, judged(judge, task, {&framework, alone->get()}, kLoopPairs));
-    std::vector<const Speedup*> guests;
+    std::vector<const Speedup*> frameworks;
     for (const Speedup& speedup : verdict.speedups) {
-      if (speedup.called) guests.push_back(&speedup);
+      if (speedup.called) frameworks.push_back(&speedup);
     }
-    if (guests.size() != 2) {
+    if (frameworks.size() != 2) {
       fmt::print("  {} {}: {}\n", rival.name, name,
                  verdict.left_out.empty() ? text_of(verdict.reason) : verdict.left_out[0].why);
       continue;
     }
     std::vector<Pair> pairs;
-    for (std::size_t i = 0; i < guests[0]->times.size(); ++i) {
-      pairs.push_back({guests[1]->times[i].b_ns, guests[0]->times[i].b_ns});
+    for (std::size_t i = 0; i < frameworks[0]->times.size(); ++i) {
+      pairs.push_back({frameworks[1]->times[i].b_ns, frameworks[0]->times[i].b_ns});
     }
     const Ratio ratio = ratio_of_pairs(pairs, 1);
     ratios.push_back(ratio.median);
     fmt::print("  {} {:<22} alone {:9.2f} us, through kw {:9.2f} us, {:+.1f} % [{:+.1f}, {:+.1f}]\n", rival.name, name,
-               guests[1]->called->time_ns / 1000, guests[0]->called->time_ns / 1000, 100 * (ratio.median - 1),
+               frameworks[1]->called->time_ns / 1000, frameworks[0]->called->time_ns / 1000, 100 * (ratio.median - 1),
                100 * (ratio.low - 1), 100 * (ratio.high - 1));
   }
   if (ratios.empty()) return fail("{}: no task could be timed", rival.name);
@@ -262,14 +264,14 @@ Status same(judge::Judge& judge, const RivalFile& rival) {
   KW_TRY(Framework other, Framework::open(rival));
   KW_TRY(const Task task, suites::find_task("Softmax"));
   KW_TRY(const Verdict verdict, judged(judge, task, {&one, &other}, 500));
-  std::vector<const Speedup*> guests;
+  std::vector<const Speedup*> frameworks;
   for (const Speedup& speedup : verdict.speedups) {
-    if (speedup.called) guests.push_back(&speedup);
+    if (speedup.called) frameworks.push_back(&speedup);
   }
-  if (guests.size() != 2) return fail("{}: not both could be timed", rival.name);
+  if (frameworks.size() != 2) return fail("{}: not both could be timed", rival.name);
   std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < guests[0]->times.size(); ++i) {
-    pairs.push_back({guests[0]->times[i].b_ns, guests[1]->times[i].b_ns});
+  for (std::size_t i = 0; i < frameworks[0]->times.size(); ++i) {
+    pairs.push_back({frameworks[0]->times[i].b_ns, frameworks[1]->times[i].b_ns});
   }
   const Ratio ratio = ratio_of_pairs(pairs, 1);
   fmt::print("{} against itself (Softmax, {} pairs): {:.4f} [{:.4f}, {:.4f}], noise {:.4f}: {}\n", rival.name,
@@ -280,14 +282,14 @@ Status same(judge::Judge& judge, const RivalFile& rival) {
 
 Status cost(judge::Judge& judge, const RivalFile& rival) {
   KW_TRY(const Task task, suites::find_task("Relu"));
-  const auto seconds = [&](Framework* guest) -> Result<double> {
+  const auto seconds = [&](Framework* framework) -> Result<double> {
     const auto begin = Clock::now();
-    std::vector<judge::Guest*> guests;
-    if (guest != nullptr) {
-      guest->start();
-      guests.push_back(guest);
+    std::vector<judge::FrameworkRival*> frameworks;
+    if (framework != nullptr) {
+      framework->start();
+      frameworks.push_back(framework);
     }
-    KW_TRY(const Verdict verdict, judged(judge, task, guests, 100));
+    KW_TRY(const Verdict verdict, judged(judge, task, frameworks, 100));
     double spent = std::chrono::duration<double>(Clock::now() - begin).count();
     for (const Speedup& speedup : verdict.speedups) {
       if (speedup.called) spent -= speedup.called->time_ns * speedup.pairs * 1e-9;

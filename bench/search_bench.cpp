@@ -5,9 +5,9 @@
 //   kw_search_bench settle FOLDER TASK...  measures the fastest of recorded spaces again
 //
 // A recorded space is what a search chooses from (kernels, their tunables, compilers, flags) and the time of every
-// point of it, measured as a search measures at a glance. The fastest were measured again, ten times as long: else the
-// best known would be the luckiest. Strategies then search it as they would search the task, but
-// for the waiting. `random` is points by chance alone, without the default that every search begins with.
+// point of it, measured as a search measures in a quick check. The fastest were measured again, ten times as long: else
+// the best known would be the luckiest. Strategies then search it as they would search the task, but for the waiting.
+// `random` is points by chance alone, without the default that every search begins with.
 //
 // "auto, with memory" has seen the other tasks of the record that were measured on the same machine before, as a store
 // would remember them from searches of kRemembered candidates each.
@@ -27,8 +27,7 @@
 #include "search/engine.h"
 #include "search/memory.h"
 #include "suites/catalog.h"
-#include "targets/cpu/facts.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::search {
 namespace {
@@ -90,6 +89,12 @@ class InOrder : public Strategy {
   std::size_t next_ = 0;
 };
 
+BuildOptions options_with(const std::vector<std::string>& compilers) {
+  BuildOptions options = targets::build_options(judge::kUsualDevice);
+  options.here = compilers;
+  return options;
+}
+
 Result<Space> space_of(const Task& task, const std::vector<compose::Technique>& techniques,
                        const std::vector<std::string>& compilers) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
@@ -100,10 +105,10 @@ Result<Space> space_of(const Task& task, const std::vector<compose::Technique>& 
     kernels.push_back(
         {one.technique, one.technique + ".cpp", std::move(one.source), std::move(one.tunables), is_plain});
   }
-  KW_TRY(Space space, Space::of(kernels, compilers));
+  KW_TRY(Space space, Space::of(kernels, options_with(compilers)));
   if (space.count() > kMostWithFlags) {
     for (Kernel& one : kernels) one.tunables.flags = {kFlags};
-    KW_TRY(space, Space::of(std::move(kernels), compilers));
+    KW_TRY(space, Space::of(std::move(kernels), options_with(compilers)));
   }
   return space;
 }
@@ -112,10 +117,10 @@ using Times = std::map<Point, double>;  // of those that were right
 
 // Measures the fastest again until the first of them all were.
 Status settle(judge::Judge& judge, const Task& task, const Space& space, Times& times) {
-  KW_TRY(const judge::Glance glance, judge::make_glance(task));
+  KW_TRY(const judge::QuickCheck quick_check, judge::make_quick_check(task));
   const auto case_at = [&](const Point& point) {
     judge::Case one = case_of(task, space, point);
-    one.glance = &glance;
+    one.quick_check = &quick_check;
     one.plain = false;
     one.budget_s = kSettling_s;
     return one;
@@ -141,7 +146,7 @@ Status settle(judge::Judge& judge, const Task& task, const Space& space, Times& 
 
 Status write_space(const fs::path& file, const std::string& task, const Space& space,
                    const std::vector<std::string>& compilers, const Times& times) {
-  Json json = {{"task", task}, {"machine", targets::read_cpu_facts().model}, {"compilers", compilers}};
+  Json json = {{"task", task}, {"machine", targets::facts_of(judge::kUsualDevice).name}, {"compilers", compilers}};
   for (std::size_t i = 0; i < space.kernels().size(); ++i) {
     Json list = Json::array();
     for (const Point& point : space.all(i, kMostPoints)) {
@@ -157,13 +162,13 @@ Status write_space(const fs::path& file, const std::string& task, const Space& s
 
 Status record(const fs::path& file, const std::string& name, const std::vector<compose::Technique>& techniques) {
   KW_TRY(const Task task, suites::find_task(name, {}));
-  const std::vector<std::string> compilers = targets::kernel_compilers();
+  const std::vector<std::string> compilers = targets::build_options(judge::kUsualDevice).here;
   KW_TRY(const Space space, space_of(task, techniques, compilers));
   const std::vector<Point> points = points_of(space);
   Times times;
   InOrder strategy(points);
   KW_TRY(judge::Judge judge, judge::Judge::open());
-  Plan plan{.task = &task, .space = &space, .strategy = &strategy};
+  SearchJob plan{.task = &task, .space = &space, .strategy = &strategy};
   plan.known = [&](const Point& point) -> std::optional<Observation> {
     // The default was measured first of all.
     const auto found = times.find(point);
@@ -201,7 +206,7 @@ Result<RecordedSpace> read_space(const fs::path& file) {
       const std::string technique = kernel.at("technique");
       kernels.push_back({technique, technique, kernel.at("open"), std::move(tunables), technique == compose::kPlain});
     }
-    KW_TRY(one.space, Space::of(std::move(kernels), json.at("compilers")));
+    KW_TRY(one.space, Space::of(std::move(kernels), options_with(json.at("compilers"))));
     one.best = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < one.space.kernels().size(); ++i) {
       const std::vector<Point> points = one.space.all(i, kMostPoints);
@@ -249,7 +254,7 @@ Walk walk(const RecordedSpace& recorded, Strategy& strategy, bool begins_with_de
 }
 
 struct Memory {
-  std::vector<Lesson> lessons;
+  std::vector<PastResult> lessons;
   std::vector<Leaning> leanings;
 };
 
@@ -277,7 +282,7 @@ Result<Memory> memory_of_others(const std::vector<RecordedSpace>& all, const Rec
 // The kernels of today must still leave open what those of the record did.
 Status settle_again(const fs::path& file, const std::vector<compose::Technique>& techniques) {
   KW_TRY(RecordedSpace recorded, read_space(file));
-  const std::vector<std::string> compilers = targets::kernel_compilers();
+  const std::vector<std::string> compilers = targets::build_options(judge::kUsualDevice).here;
   KW_TRY(const Space space, space_of(recorded.task, techniques, compilers));
   if (points_of(space) != points_of(recorded.space)) return fail("{}: its space is another one now", file.string());
   KW_TRY(judge::Judge judge, judge::Judge::open());
@@ -347,7 +352,7 @@ Status run(const std::vector<std::string>& words) {
   if (words.empty()) return compare(kSpaces, {"local", "evolve", "tree", "surrogate", "auto"});
   if (words[0] != "record" && words[0] != "settle") return compare(kSpaces, words);
   if (words.size() < 3) return fail("kw_search_bench [STRATEGY]..., or: record|settle FOLDER TASK...");
-  KW_TRY(const auto techniques, compose::read_techniques());
+  KW_TRY(const auto techniques, compose::read_techniques("cpu"));
   fs::create_directories(words[1]);
   for (std::size_t i = 2; i < words.size(); ++i) {
     const fs::path file = fs::path(words[1]) / (words[i] + ".json");

@@ -57,7 +57,7 @@ class WorkFolder {
 Verdict typical_verdict(const std::string& task, Random& random, int pairs) {
   Verdict verdict = store::verdict_by_hand(1, 1, 0);
   verdict.task = task;
-  verdict.tier = "full";
+  verdict.isolation = "full";
   verdict.caches = "warm";
   verdict.time_ns = random.uniform(1e3, 1e6);
   Speedup& rival = verdict.speedups[0];
@@ -137,7 +137,7 @@ Status share(int wanted) {
   KW_TRY(judge::Judge judge, judge::Judge::open());
   const auto begin = Clock::now();
   KW_TRY(store::Store store, store::Store::open(folder.path()));
-  const store::Machine machine = runs::this_machine(judge.device().isolation());
+  const store::Machine machine = runs::this_machine(judge::kUsualDevice, judge.device().isolation());
   KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
   runs::RivalVersions versions(machine);
   KW_TRY(const std::int64_t run, store.begin_run({.command = "bench"}, items));

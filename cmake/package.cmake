@@ -6,6 +6,25 @@ install(CODE "
   execute_process(COMMAND \"$<TARGET_FILE:kw>\" __man \"\${folder}\" COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB pages \"\${folder}/kw.1\" \"\${folder}/kw-*.1\")
   execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)")
+
+# What the programs consist of and can fetch (cmake/sbom.py); `./kw sbom` prints the same. Code of other packages that is
+# in them or beside them, and programs that they start, are named here.
+set(KW_SBOM_PACKAGES --contains libtomlplusplus-dev --contains node-d3 --with libcurl4 --with g++ --with binutils)
+find_program(PYTHON3 python3)
+find_program(DPKG_QUERY dpkg-query)
+if(PYTHON3 AND DPKG_QUERY)  # elsewhere nothing tells the libraries' versions
+  set(sbom "${PYTHON3}" -I "${CMAKE_SOURCE_DIR}/cmake/sbom.py" --version ${PROJECT_VERSION}
+           --rivals "${CMAKE_SOURCE_DIR}/rivals" ${KW_SBOM_PACKAGES} $<TARGET_FILE:kw> $<TARGET_FILE:kw-warden>)
+  list(JOIN sbom "\" \"" sbom_words)
+  set(sbom_words "\"${sbom_words}\"")
+  add_custom_target(sbom COMMAND ${sbom} > sbom.cdx.json WORKING_DIRECTORY ${CMAKE_BINARY_DIR} VERBATIM)
+  add_dependencies(sbom kw kw-warden)
+  install(CODE "
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND ${sbom_words} OUTPUT_FILE \"\${folder}/sbom.cdx.json\" COMMAND_ERROR_IS_FATAL ANY)")
+endif()
+
 install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

@@ -27,7 +27,8 @@
  *
  * What the caller promises
  *   - Tensors are aligned to their element's size and no further: vector code must use unaligned loads and stores.
- *   - Memory before the first and behind the last element of a tensor is not the kernel's to read or to write.
+ *   - Memory before the first and behind the last element of a tensor, weights and constants among them, is not the
+ *     kernel's to read or to write, not even with what it holds: others may write there meanwhile.
  *   - Inputs are read-only. Outputs, and scratch memory, hold anything when a call begins.
  *   - A tensor may be empty. Tensors do not overlap.
  *   - Rounding is to nearest, subnormal numbers count, exceptions are masked.
@@ -35,7 +36,10 @@
  *   - Every element of every output is written, from the inputs, the attributes and what kw_prepare kept: from nothing
  *     else. The same inputs give the same bits, at any address, whatever was called before (or it says KW_VARIES).
  *   - It keeps the precision of its tensors' type. It leaves the control registers as they were.
+ *   - What kw_prepare finds out it keeps with kw_keep, not in variables of its own: one program may hold several
+ *     prepared instances of one kernel, with other weights, and weights may change between two preparations.
  *   - It uses at most `threads` threads, none of which does anything once kw_run has returned.
+ *   - What a call allocates it frees. It uses at most 2 MiB of stack.
  *   - It calls the C and C++ libraries for arithmetic and memory, and asks the system for memory and threads only: no
  *     files, no clocks, no signals, no other processes.
  *

@@ -110,8 +110,7 @@ function drawMachine() {
     const machine = run.machine;
     return element("div", {}, data.runs.length > 1 ? element("h3", {}, run.name) : null, facts([
       ["machine", machine ? `${machine.name} (${machine.identity.slice(0, 8)})` : "nothing was judged yet"],
-      ["caches", machine ? machine.caches.map((one) => `${one.name} ${withUnit(one.size_bytes, "B")}`).join(", ") : ""],
-      ["vectors", machine ? machine.vector : ""],
+      ...(machine ? machine.facts.map((row) => [row.name, row.text]) : []),
       ["compilers", machine ? Object.entries(machine.compilers).map(([name, version]) => `${name} ${version}`).join(", ") : ""],
       ["system", machine ? machine.kernel : ""],
       ["sandbox", machine ? machine.sandbox : ""],

@@ -11,7 +11,7 @@ const FASTEST = "best";
 let chosenRival = FASTEST;
 
 const ACCEPTED = data.stages.length - 1;
-const GLANCE = data.stages.indexOf("glance");  // right as far as was looked, and nobody asked further: not rejected
+const QUICK_CHECK = data.stages.indexOf("quick_check");  // right as far as was looked, and nobody asked further: not rejected
 const OPEN = -1;
 const PROBLEM = -2;
 
@@ -20,14 +20,14 @@ function stageName(stage) {
 }
 
 function isRejected(stage) {
-  return stage !== ACCEPTED && stage !== GLANCE && stage !== OPEN;
+  return stage !== ACCEPTED && stage !== QUICK_CHECK && stage !== OPEN;
 }
 
 const STAGE_MEANINGS = {
   build: "does not compile",
   load: "cannot be loaded",
   verify: "wrong on the task's own shapes",
-  glance: "passed the quick check, and was not judged further",
+  quick_check: "passed the quick check, and was not judged further",
   hidden: "wrong on shapes that its author never saw",
   guard: "touches memory that is not its own",
   precision: "computes with fewer digits than asked",

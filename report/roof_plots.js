@@ -35,7 +35,7 @@ function pointWords(point) {
 
 // Whether the roof over a kernel is that of arithmetic, or that of its level's bandwidth.
 function isBoundByArithmetic(point) {
-  return point.intensity * point.level.gbps > point.run.machine.roofs.fma_gflops;
+  return point.intensity * point.level.gbps > point.run.machine.roofs.peak_gflops;
 }
 
 // Why some stand above the roof: a task's operations are counted as its definition has them.
@@ -78,7 +78,7 @@ function drawRoofline(place, width) {
   const points = all.filter((point) => point.task.flops > 0);
   const height = Math.max(320, Math.min(460, width * 0.72));
   const margin = {top: 14, right: 16, bottom: 44, left: 58};
-  const peak = roofs.fma_gflops;
+  const peak = roofs.peak_gflops;
   const slowest = d3.min(roofs.levels, (level) => level.gbps);
   const ridge = peak / slowest;
   const x = d3.scaleLog().range([margin.left, width - margin.right])

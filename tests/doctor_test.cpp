@@ -12,7 +12,7 @@ namespace kw::cli::commands {
 Command doctor();
 
 namespace {
-using namespace kw::targets;
+using namespace kw::cpu;
 
 // A machine whose roofs are known, so that the tests need not measure.
 class Doctor : public testing::Test {
@@ -65,6 +65,12 @@ TEST_F(Doctor, SaysNoAndHowToInstallWhereThereIsNoCompiler) {
   EXPECT_EQ(code, kNo);
   EXPECT_NE(text.find("missing\n  g++      needed"), std::string::npos) << text;
   EXPECT_NE(text.find(" g++ clang"), std::string::npos) << text;
+}
+
+// Who installed the package builds nothing.
+TEST_F(Doctor, MissesNothingThatOnlyBuildsKw) {
+  const Json json = Json::parse(run({"--json"}).second);
+  for (const Json& tool : json["tools"]) EXPECT_EQ(tool["use"].text().find("builds kw"), std::string::npos) << tool;
 }
 
 }  // namespace

@@ -296,10 +296,18 @@ TEST_F(SlowEval, ABatchReadsNothingOutsideOfItsFolder) {
     lines += Json{{"task", "Relu"}, {"file", name}}.dump() + "\n";
   }
   lines += Json{{"task", secret + ".onnx:0"}, {"source", kRight}}.dump() + "\n";
+  // A folder with the name of a model, and behind it the way out.
+  std::filesystem::create_directory(folder_.path() / "a.toml");
+  ASSERT_TRUE(write_file(elsewhere.path() / "s.toml",
+                         "suite = \"s\"\nabout = \"x\"\n[[task]]\nname = \"Mine\"\ncategory = \"c\"\n"
+                         "inputs = [\"x: float32[N=4]\"]\nnodes = [\"y = Relu(x)\"]\n")
+                  .ok());
+  const auto way_out = folder_.path() / "a.toml" / ".." / ".." / elsewhere.path().filename() / "s.toml";
+  lines += Json{{"task", way_out.string() + ":Mine"}, {"source", kRight}}.dump() + "\n";
   const std::string batch = file("outside.jsonl", lines);
   const Answer answer = eval({"--batch", batch, "--untimed", "--no-store"});
   EXPECT_EQ(answer.code, kBroken);
-  EXPECT_EQ(std::ranges::count(answer.out, '\n'), 5) << answer.out;
+  EXPECT_EQ(std::ranges::count(answer.out, '\n'), 6) << answer.out;
   EXPECT_EQ(answer.out.find("accepted"), std::string::npos) << answer.out;
   EXPECT_NE(answer.out.find("outside of the batch's folder"), std::string::npos) << answer.out;
   const std::string one = file("one.jsonl", Json{{"task", "Relu"}, {"file", secret}}.dump() + "\n");

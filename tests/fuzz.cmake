@@ -1,7 +1,7 @@
 # Each fuzzer runs for a while from the files kept in tests/corpus. What it finds lies in fuzz/ of the build folder; a
 # new kind of input that is worth keeping goes into tests/corpus.
 find_program(CLANGXX NAMES clang++ REQUIRED)
-set(subjects onnx_file suite)
+set(subjects onnx_file suite safetensors gguf tokenizer_json chat_template)
 list(TRANSFORM subjects PREPEND kw_fuzz_ OUTPUT_VARIABLE programs)
 list(JOIN programs " " programs)
 

@@ -35,6 +35,8 @@ if [[ \$1 == --build ]]; then
   mkdir -p "\$2/bin"
   printf '#!/bin/bash\nprintf "<%%s>" "\$PWD" "\$@"\nexit 7\n' >"\$2/bin/kw"
   chmod +x "\$2/bin/kw"
+  [[ "\$*" != *kw-lm* ]] || cp "\$2/bin/kw" "\$2/bin/kw-lm"
+  [[ "\$*" == *"--target sbom"* ]] && echo '{"bomFormat": "made up"}' >"\$2/sbom.cdx.json"
 fi
 exit 0
 TOOL
@@ -90,11 +92,27 @@ expect "a new file" "$(builds_after touch -d 2001-01-01 "$project/src/ops/new.cp
 expect "a deleted file" "$(builds_after rm "$project/src/ops/new.cpp")" 1
 expect "a changed CMakeLists.txt" "$(builds_after touch "$project/CMakeLists.txt")" 1
 expect "a lost program" "$(builds_after rm "$project/build/release/bin/kw")" 1
+rm -f "$folder/calls"
+expect "a command that runs a model" "$("$kw" lm info x 2>/dev/null)" "<$PWD><lm><info><x>"
+expect "the engine is built with it" "$(grep -c -- '--target kw-lm' "$folder/calls"),$(grep -c -- -DKW_LM=ON "$folder/calls")" "1,1"
+rm -f "$folder/calls"
+"$kw" compress m >/dev/null 2>&1
+"$kw" lm --help >/dev/null 2>&1
+expect "the engine is built once" "$(builds)" 0
+touch "$project/src/ops/op.h"
+"$kw" tasks >/dev/null 2>&1
+expect "other commands leave the engine alone" "$(grep -c -- kw-lm "$folder/calls")" 0
+"$kw" ask --model lm:x Hello >/dev/null 2>&1
+expect "a model that is named lm: needs it" "$(grep -c -- '--target kw-lm' "$folder/calls")" 1
 expect "a change that is no source" "$(builds_after touch "$project/README.md")" 0
 expect "where the site is" "$("$kw" docs 2>/dev/null)" "$project/build/site/index.html"
 expect "a site has the pages and what they link to" "$(<"$folder/pages")" \
   "./ARCHITECTURE.md ./CONTRIBUTING.md ./README.md ./docs/a.md ./docs/p.png ./src/ops/op.h "
 expect "where the package is" "$("$kw" package 2>/dev/null)" "$project/build/package/kernelwright_1.0_amd64.deb"
+expect "what lies beside it" "$(cat "$project/build/package/sbom.cdx.json")" '{"bomFormat": "made up"}'
+expect "the SBOM and nothing else" "$("$kw" sbom 2>/dev/null)" '{"bomFormat": "made up"}'
+"$kw" sbom --unknown >/dev/null 2>&1
+expect "exit code of an unknown argument of sbom" $? 2
 "$kw" package --unknown >/dev/null 2>&1
 expect "exit code of an unknown argument of package" $? 2
 touch "$folder/dead"

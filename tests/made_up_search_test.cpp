@@ -15,15 +15,15 @@ TEST(ASearch, FindsTheFastestAndAsksAllAlike) {
   const auto space = Space::of({{"slow", "slow.txt", "lap_ns 20000", {}},
                                 {"wrong", "wrong.txt", "lap_ns 1000\nwrong", {}},
                                 {"fast", "fast.txt", "lap_ns 10000", {}}},
-                               {"g++"});
+                               targets::build_options("made_up"));
   ASSERT_TRUE(space.ok()) << space.error().message;
   const auto strategy = find_strategy("random")->make({.space = &*space});
-  Plan plan{.task = &task,
-            .space = &*space,
-            .strategy = strategy.get(),
-            .budget = {.candidates = 100},
-            .threads = 2,
-            .cold = true};
+  SearchJob plan{.task = &task,
+                 .space = &*space,
+                 .strategy = strategy.get(),
+                 .budget = {.candidates = 100},
+                 .threads = 2,
+                 .cold = true};
   int tried = 0;
   plan.tried = [&](const Trial& trial) -> Status {
     ++tried;

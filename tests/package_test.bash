@@ -42,6 +42,9 @@ not_roots=$(dpkg-deb -c "$package" | awk '$2 != "root/root" || $1 ~ /^-.......w/
   fails "others may write, or own: $not_roots"
 named=$(grep -rlF -- "$source" "$root") && fails "these name the source folder:" "$named"
 
+python3 "$source/tests/sbom_test.py" "$source" "$root/usr/share/doc/kernelwright/sbom.cdx.json" "$root"/usr/bin/kw \
+  "$root"/usr/libexec/kernelwright/kw-warden || fails "the SBOM"
+
 manual=$root/usr/share/man/man1
 for page in kw $("$build/bin/kw" __complete "" | sed 's/^/kw-/'); do
   [[ -s $manual/$page.1.gz ]] || { fails "there is no manual page $page"; continue; }

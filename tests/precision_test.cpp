@@ -56,7 +56,7 @@ TEST_P(SlowPrecision, HalfPrecisionInsideIsFound) {
   const Task task = *suites::find_task(GetParam());
   const auto graph = ops::resolve(task);
   ASSERT_TRUE(graph.ok());
-  std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::Manner::typical, 7);
+  std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::InputClass::typical, 7);
   const Rounding dense = round_first(*graph, inputs);
   if (!dense.rounded) GTEST_SKIP() << "no float32 inputs that could be rounded";
   if (dense.exact && !dense.found) GTEST_SKIP() << "the answer is exact, and rounding changed none of it";

@@ -1,5 +1,4 @@
 // Progress on a real pseudo-terminal, whose picture is drawn by a small terminal of our own.
-#include "cli/progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,9 +17,11 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/scratch.h"
+#include "cli/progress_flags.h"
 
 namespace kw::cli {
 namespace {
+using runs::Progress;
 namespace fs = std::filesystem;
 
 // Knows what Progress uses: letters, \r, \n, cursor up, erase to the line's end and to the screen's end. Nothing
@@ -181,7 +182,7 @@ TEST(Progress, IsOneBlockThatSurvivesResizingAndLeavesASummary) {
   const std::string before = "$ kw eval --batch kernels.jsonl\n";
   ASSERT_EQ(::write(terminal.fd(), before.data(), before.size()), std::ssize(before));
   {
-    Progress progress({.manner = Progress::Manner::live, .fd = terminal.fd()});
+    Progress progress({.style = Progress::Style::live, .fd = terminal.fd()});
     progress.plan({.title = "r1", .total = 4});
     progress.start(1, "Relu", "relu.cpp", "timing");
     progress.finish(2, "Relu", "wrong.cpp", {.stage = VerdictStage::verify});
@@ -209,8 +210,8 @@ TEST(Progress, IsOneBlockThatSurvivesResizingAndLeavesASummary) {
     progress.finish(1, "Relu", "relu.cpp", accepted(2.5));
     progress.advance();
     EXPECT_NE(terminal.seen_with("2.50 x plain").text().find("r1  2/4 candidates"), std::string::npos);
-    progress.end("stopped");
-    progress.end("done");  // once is enough
+    progress.end(store::RunState::stopped);
+    progress.end(store::RunState::done);  // once is enough
   }
   std::string end;
   for (const std::string& row : terminal.seen_with("stopped").rows()) end += row;
@@ -224,7 +225,7 @@ TEST(Progress, IsOneBlockThatSurvivesResizingAndLeavesASummary) {
 TEST(Progress, IsErasedWhereNobodyEndsIt) {
   Terminal terminal(80);
   {
-    Progress progress({.manner = Progress::Manner::live, .fd = terminal.fd()});
+    Progress progress({.style = Progress::Style::live, .fd = terminal.fd()});
     progress.plan({.title = "r1", .total = 4});
     EXPECT_FALSE(terminal.seen_with("r1").rows().empty());
   }
@@ -271,12 +272,12 @@ TEST(Progress, IsALineNowAndThenWithoutATerminal) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   {
-    Progress progress({.manner = Progress::Manner::lines, .fd = ends[1], .every_s = 0.3});
+    Progress progress({.style = Progress::Style::lines, .fd = ends[1], .every_s = 0.3});
     progress.plan({.title = "r1", .total = 2});
     progress.finish(1, "Relu", "relu.cpp", accepted(2));
     progress.advance();
     ::usleep(700'000);
-    progress.end("done");
+    progress.end(store::RunState::done);
   }
   ::close(ends[1]);
   const std::string text = all_of(ends[0]);
@@ -293,14 +294,14 @@ TEST(Progress, TellsProgramsEveryEvent) {
   arguments.add("--events", {file});
   arguments.add("--quiet", {});
   {
-    const auto progress = Progress::open(arguments);
+    const auto progress = open_progress(arguments);
     ASSERT_TRUE(progress.ok());
     (*progress)->plan({.title = "r1", .total = 2});
     (*progress)->start(1, "Relu", "relu.cpp", "timing");
     (*progress)->finish(1, "Relu", "relu.cpp", accepted(2));
     (*progress)->advance();
-    (*progress)->error("problem", "no\nluck \xff");
-    (*progress)->end("stopped");
+    (*progress)->error(store::EventKind::problem, "no\nluck \xff");
+    (*progress)->end(store::RunState::stopped);
   }
   std::vector<Json> events;
   std::istringstream stream(*read_file(file));
@@ -319,7 +320,7 @@ TEST(Progress, TellsProgramsEveryEvent) {
 TEST(Progress, SaysThatEventsCannotBeWritten) {
   Arguments arguments;
   arguments.add("--events", {"/nowhere/events"});
-  EXPECT_FALSE(Progress::open(arguments).ok());
+  EXPECT_FALSE(open_progress(arguments).ok());
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ class ARace : public testing::Test {
     std::vector<std::unique_ptr<const targets::Built>> builds;
     const auto build = [&](const std::string& script) {
       builds.push_back(*device_->build({"script.txt", script}, {}));
-      return Contestant{"a script", builds.back().get()};
+      return NamedBuild{"a script", builds.back().get()};
     };
-    const Contestant first = build(candidate);
-    std::vector<Contestant> others;
+    const NamedBuild first = build(candidate);
+    std::vector<NamedBuild> others;
     for (const std::string& rival : rivals) others.push_back(build(rival));
-    auto result = race(task_, *device_, first, others, {}, {1e-6}, rules);
+    auto result = race(task_, *device_, first, others, {}, {{.floor = 1e-6}}, rules);
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
     return *result;
   }

@@ -225,9 +225,25 @@ TEST(Resume, RunsNothingThatAForeignRecordNames) {
   std::ostringstream out, err;
   EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string()}, out, err), kBroken);
   EXPECT_NE(err.str().find("was not begun here, and would use 'command:touch"), std::string::npos) << err.str();
+  EXPECT_NE(err.str().find("--allow 'command:touch " + trace.string() + "'"), std::string::npos) << err.str();
   EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string(), "--allow", command}, out, err), kBroken);
   EXPECT_NE(err.str().find("would use '/etc'"), std::string::npos) << err.str();
   EXPECT_FALSE(fs::exists(trace));
+}
+
+// A run that somebody else began, and that would leave its kernel in a folder of the user's.
+TEST(Resume, WritesNowhereThatAForeignRecordNames) {
+  const ScratchFolder folder;
+  auto store = store::Store::open(folder.path());
+  ASSERT_TRUE(store.ok());
+  const fs::path target = folder.path() / "home";
+  const Json rules = {{"search", {{"budget", "1s"}}}, {"out", target.string()}, {"tasks", Json::array()}};
+  ASSERT_TRUE(
+      store->begin_run({.command = "x", .author = "templates", .strategy = "auto", .rules = rules.dump()}, {}).ok());
+  ASSERT_TRUE(store->database().execute("UPDATE run SET seal = ''").ok());
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"resume", "r1", "--store", folder.path().string()}, out, err), kBroken);
+  EXPECT_NE(err.str().find("was not begun here, and would use '" + target.string()), std::string::npos) << err.str();
 }
 
 }  // namespace

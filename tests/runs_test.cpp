@@ -100,6 +100,14 @@ TEST_F(Runs, ListsAndShows) {
   EXPECT_TRUE(whole["items"][2]["verdict"].is_null());
 }
 
+TEST_F(Runs, ListsARunWhoseTimesAreNone) {
+  record({{"one", 100, 2}});
+  ASSERT_TRUE(store::Store::open(folder_.path())->database().execute("UPDATE run SET began_at = 'x'").ok());
+  const Answer list = run({"runs"});
+  EXPECT_EQ(list.code, kYes) << list.err;
+  EXPECT_NE(list.out.find("r1     x "), std::string::npos) << list.out;
+}
+
 // A search judges the best of what it tried: the others are not failures.
 TEST_F(Runs, SaysOfASearchWhatItFoundAndHowManyItTried) {
   auto store = store::Store::open(folder_.path());
@@ -108,7 +116,7 @@ TEST_F(Runs, SaysOfASearchWhatItFoundAndHowManyItTried) {
   const std::string rules = R"({"tasks":[{"name":"Conv2d_of_a_long_family_name_with_stride_2"},{"name":"Relu"}]})";
   const std::int64_t run_id = *store->begin_run({.command = "kw bench", .strategy = "auto", .rules = rules}, {});
   EXPECT_NE(run({"runs"}).out.find("Conv2d_o...ith_stride_2 and 1 more"), std::string::npos) << run({"runs"}).out;
-  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
+  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::quick_check};
   const auto add = [&](int position, const std::string& source, store::Purpose purpose, const Verdict& verdict) {
     store::NewItem item = store::item_by_hand(position, source);
     item.purpose = purpose;
@@ -119,7 +127,7 @@ TEST_F(Runs, SaysOfASearchWhatItFoundAndHowManyItTried) {
   EXPECT_NE(run({"runs"}).out.find("no right kernel yet, 3 tried"), std::string::npos) << run({"runs"}).out;
   EXPECT_NE(run({"resume"}).out.find("Relu: stopped after 3 candidates"), std::string::npos) << run({"resume"}).out;
   add(4, "3", store::Purpose::confirm, store::verdict_by_hand(100, 2));
-  ASSERT_TRUE(store->set_state(run_id, "done", "done").ok());
+  ASSERT_TRUE(store->set_state(run_id, store::RunState::done).ok());
   EXPECT_NE(run({"runs"}).out.find("a right kernel, 3 tried, 2.00 x plain"), std::string::npos) << run({"runs"}).out;
   const Json json = Json::parse(run({"runs", "--json"}).out);
   EXPECT_EQ(json[0]["task"], "Relu");

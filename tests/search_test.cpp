@@ -207,7 +207,7 @@ TEST_F(SlowSearch, GoesOnWithANewJudgeWhenItsSandboxIsKilled) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), kYes) << *read_file(err);
   const auto store = store::Store::open_existing(folder_.path() / "store");
-  EXPECT_EQ(store->run(1)->state, "done");
+  EXPECT_EQ(store->run(1)->state, store::RunState::done);
 }
 
 }  // namespace

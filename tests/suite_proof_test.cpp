@@ -1,5 +1,5 @@
 // Every task of the suites, held to what a task must be: it resolves, it has other shapes, its reference answers all
-// manners of inputs, and answers that should fail do fail at its tolerance.
+// input classes of inputs, and answers that should fail do fail at its tolerance.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,9 +172,9 @@ std::set<std::string> passing_wrong_answers(const Task& task, std::uint64_t seed
     ADD_FAILURE() << graph.error().message;
     return passing;
   }
-  const std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::Manner::typical, seed);
+  const std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::InputClass::typical, seed);
   const auto expected = ops::evaluate(*graph, inputs);
-  const auto others = ops::evaluate(*graph, ops::draw_inputs(*graph, ops::Manner::typical, seed + 1));
+  const auto others = ops::evaluate(*graph, ops::draw_inputs(*graph, ops::InputClass::typical, seed + 1));
   if (!expected.ok() || !others.ok()) {
     ADD_FAILURE() << task.name << ": " << (expected.ok() ? others : expected).error().message;
     return passing;
@@ -205,7 +205,7 @@ TEST_P(SlowEveryTask, RejectsAnswersThatShouldFail) {
   }
 }
 
-TEST_P(SlowEveryTask, ServesOtherShapesInEveryManner) {
+TEST_P(SlowEveryTask, ServesOtherShapesInEveryInputClass) {
   const Task& task = *GetParam();
   const std::vector<Lengths> shapes = ops::hidden_lengths(task, 7, 3);
   EXPECT_FALSE(shapes.empty()) << task.name << " leaves no length open";
@@ -214,10 +214,10 @@ TEST_P(SlowEveryTask, ServesOtherShapesInEveryManner) {
     const auto graph = ops::resolve(task, lengths);
     ASSERT_TRUE(graph.ok()) << graph.error().message;
     if (ops::cost_of(*graph).flops > 2e7) continue;  // the proof of other shapes does not need large ones
-    for (ops::Manner manner : ops::kManners) {
-      const std::vector<Tensor> inputs = ops::draw_inputs(*graph, manner, random.bits());
+    for (ops::InputClass input_class : ops::kInputClasses) {
+      const std::vector<Tensor> inputs = ops::draw_inputs(*graph, input_class, random.bits());
       const auto expected = ops::evaluate(*graph, inputs);
-      ASSERT_TRUE(expected.ok()) << task.name << ", " << name_of(manner) << ": " << expected.error().message;
+      ASSERT_TRUE(expected.ok()) << task.name << ", " << name_of(input_class) << ": " << expected.error().message;
       for (const ops::WideTensor& wide : *expected)
         EXPECT_TRUE(ops::compare(wide, ops::narrow(wide)).right()) << task.name;
     }

@@ -12,11 +12,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Place kPlaces[] = {Place::aligned, Place::at_end, Place::shifted};
+constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placement::shifted};
 
 class EveryTarget : public testing::TestWithParam<Target> {
  protected:
   void SetUp() override {
+    const std::string why = GetParam().missing ? GetParam().missing(GetParam().name) : "";
+    if (!why.empty()) GTEST_SKIP() << why;
     auto device = GetParam().open(GetParam().name);
     ASSERT_TRUE(device.ok()) << device.error().message;
     device_ = std::move(*device);
@@ -28,7 +30,7 @@ class EveryTarget : public testing::TestWithParam<Target> {
     instance_ = std::move(*instance);
     ASSERT_TRUE(device_->accepts(instance_).ok());
     calls_ = *device_->make_calls();
-    inputs_ = ops::draw_inputs(instance_.graph, ops::Manner::typical, 3);
+    inputs_ = ops::draw_inputs(instance_.graph, ops::InputClass::typical, 3);
   }
 
   std::unique_ptr<const Built> built(const std::string& which) {
@@ -36,7 +38,7 @@ class EveryTarget : public testing::TestWithParam<Target> {
     const auto text = read_file(std::filesystem::path(KW_SOURCE_DIR "/tests/targets") / GetParam().name / file);
     EXPECT_TRUE(text.ok()) << (text.ok() ? "" : text.error().message);
     const auto tunables = read_tunables(*text);
-    return *device_->build({file, *text}, *choose(*tunables, {}));
+    return *device_->build({file, *text}, *choose(*tunables, {}, build_options(GetParam().name)));
   }
 
   // Loaded and arranged, with the inputs written.
@@ -150,6 +152,22 @@ TEST_P(EveryTarget, TimesCallsLongerThanNoCalls) {
 TEST_P(EveryTarget, HasAnIdentityThatStaysTheSame) {
   EXPECT_FALSE(GetParam().identity(GetParam().name).empty());
   EXPECT_EQ(GetParam().identity(GetParam().name), GetParam().identity(GetParam().name));
+}
+
+TEST_P(EveryTarget, TellsWhatItIsInRows) {
+  const DeviceFacts facts = facts_of(GetParam().name);
+  EXPECT_FALSE(facts.name.empty());
+  EXPECT_EQ(facts.identity, facts_of(GetParam().name).identity);
+  for (const Fact& row : facts.rows) EXPECT_FALSE(row.text.empty());
+}
+
+TEST_P(EveryTarget, IsChosenByTheEndingOfItsSources) {
+  for (const Target& other : all_targets()) {
+    const std::string file = "kernel" + GetParam().languages.at(0);
+    EXPECT_EQ(*device_for(file, other.name, false), GetParam().first_device());
+    EXPECT_EQ(device_for(file, other.name, true).ok(), other.name == GetParam().name);
+  }
+  EXPECT_FALSE(device_for("kernel.unheard", GetParam().name, false).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryTarget, testing::ValuesIn(all_targets()),

@@ -10,17 +10,14 @@
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
 #include "runs/takeaway.h"
-#include "targets/cpu/facts.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::agents {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kConfirm_s = 1.5;           // of timing, for the best one
-constexpr char kFinished[] = "finished";     // the event of a task that is
-constexpr const char* kFile = "kernel.cpp";  // what the record calls a model's kernel
+constexpr double kConfirm_s = 1.5;  // of timing, for the best one
 
 std::string hash_of_task(const Task& task) { return store::hash_of(runs::snapshot(task)); }
 
@@ -51,7 +48,6 @@ Status AuthorWork::prepare(runs::Run& run) {
   KW_TRY(options_.author, find_author(terms_.author));
   options_.rounds = terms_.rounds;
   options_.rules = order_.rules;
-  options_.compilers = targets::kernel_compilers();
   options_.repository = terms_.repository;
   options_.start = order_.kernel ? order_.kernel->text : "";
   options_.floor = &floor_;
@@ -95,14 +91,14 @@ Status AuthorWork::read_record(runs::Run& run) {
   }));
   KW_TRY(const auto events, store.events(run.id()));
   for (const store::Event& event : events) {
-    if (event.kind != kFinished) continue;
+    if (event.kind != store::EventKind::finished) continue;
     const auto place = place_of.find(event.text.substr(event.text.rfind(' ') + 1));
     if (place != place_of.end()) results_[place->second].finished = true;
   }
   return {};
 }
 
-report::Plan AuthorWork::plan(const runs::Run& run) const {
+report::PlannedWork AuthorWork::plan(const runs::Run& run) const {
   const auto total = std::ssize(order_.tasks);
   return {.title = run.name(), .unit = "tasks", .total = total, .done = total - std::ssize(left_)};
 }
@@ -128,7 +124,7 @@ Status AuthorWork::do_item(runs::Run& run, runs::Observer& observer, const std::
   const auto each = [&](const Round& round, const judge::Case& asked, double spent_s) {
     return record(run, observer, place, round, asked, spent_s);
   };
-  KW_TRY(const Outcome outcome, run_session(*judge, task, graph, client_, prompts_, options, each));
+  KW_TRY(const SessionResult outcome, run_session(*judge, task, graph, client_, prompts_, options, each));
   AuthoredTask& result = results_[place];
   result.rounds = static_cast<int>(outcome.work.rounds.size());
   result.times = outcome.times;
@@ -164,7 +160,7 @@ Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judg
   const Task& task = order_.tasks[place];
   judge::Case one = order_.rules;
   one.task = &task;
-  one.source = {kFile, best.source};
+  one.source = {kernel_name(), best.source};
   one.settings = best.settings;
   one.budget_s = kConfirm_s;
   const Clock::time_point begin = Clock::now();
@@ -172,9 +168,9 @@ Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judg
   if (rivals_.names() == "best") {
     // Finding the best times them.
     const judge::Alone alone(&floor_);
-    KW_TRY(one.guests, rivals_.of(task, one.threads));
+    KW_TRY(one.frameworks, rivals_.of(task, one.threads));
   } else {
-    KW_TRY(one.guests, rivals_.of(task, one.threads));
+    KW_TRY(one.frameworks, rivals_.of(task, one.threads));
   }
   Round again = best;
   KW_TRY(again.verdict, judge_again(judge, one));
@@ -202,7 +198,7 @@ Status AuthorWork::record(runs::Run& run, runs::Observer& observer, std::size_t 
                         .label = label_of(round),
                         .problem = runs::as_utf8(round.problem)};
     KW_TRY([[maybe_unused]] const std::int64_t added, run.add_item(item));
-    observer.error("no kernel", task.name + ", " + candidate + ": " + runs::as_utf8(round.problem));
+    observer.error(store::EventKind::no_kernel, task.name + ", " + candidate + ": " + runs::as_utf8(round.problem));
   } else {
     store::NewItem item = runs::planned(0, asked, label_of(round));
     item.purpose = purpose_of(round);
@@ -224,27 +220,28 @@ Status AuthorWork::record(runs::Run& run, runs::Observer& observer, std::size_t 
 }
 
 // A task is finished when the record says so; one that ended early is left for another day.
-Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t place, const Outcome& outcome) {
+Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t place, const SessionResult& outcome) {
   const Task& task = order_.tasks[place];
   observer.drop(id_of(place));
   observer.note(fmt::format("  {:<24} {}{}", task.name.substr(0, 24),
                             results_[place].accepted() ? "has a kernel" : "has no kernel",
                             outcome.over.empty() ? "" : "; ended early: " + outcome.over));
   for (const std::string& trouble : outcome.troubles) {
-    KW_CHECK(run.note("model", task.name + ": " + trouble));
-    observer.error("model", task.name + ": " + trouble);
+    KW_CHECK(run.note(store::EventKind::model, task.name + ": " + trouble));
+    observer.error(store::EventKind::model, task.name + ": " + trouble);
   }
   if (!outcome.over.empty()) {
     const std::lock_guard guard(lock_);
     over_ = outcome.over;
     hopeless_ = hopeless_ || outcome.hopeless;
-    return run.note("over", task.name + ": " + outcome.over);
+    return run.note(store::EventKind::over, task.name + ": " + outcome.over);
   }
   {
     const std::lock_guard guard(lock_);
     KW_CHECK(keep_lessons(run.workplace().store().folder(), outcome.work));
   }
-  KW_CHECK(run.note(kFinished, fmt::format("{}, task {}", runs::as_utf8(task.name), hash_of_task(task))));
+  KW_CHECK(
+      run.note(store::EventKind::finished, fmt::format("{}, task {}", runs::as_utf8(task.name), hash_of_task(task))));
   results_[place].finished = true;
   observer.advance(1);
   return {};
@@ -253,10 +250,13 @@ Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t pla
 Status AuthorWork::take_away_if_asked(std::size_t place) {
   AuthoredTask& result = results_[place];
   if (order_.out.empty() || !result.accepted()) return {};
-  KW_TRY(result.files, runs::take_away(order_.out, order_.tasks[place], {kFile, result.source}, result.settings,
-                                       *result.verdict, targets::read_cpu_facts().model));
+  KW_TRY(result.files,
+         runs::take_away(order_.out, order_.tasks[place], {kernel_name(), result.source}, result.settings,
+                         *result.verdict, order_.rules.device, targets::facts_of(order_.rules.device).name));
   return {};
 }
+
+std::string AuthorWork::kernel_name() const { return targets::source_name(order_.rules.device, "kernel"); }
 
 std::string AuthorWork::spent_text() const {
   const llm::Spent spent = client_.spent();
@@ -266,7 +266,7 @@ std::string AuthorWork::spent_text() const {
 }
 
 Result<std::string> AuthorWork::unfinished(runs::Run& run) {
-  if (client_.spent().requests > 0) KW_CHECK(run.note("model", spent_text()));
+  if (client_.spent().requests > 0) KW_CHECK(run.note(store::EventKind::model, spent_text()));
   const auto left = std::ranges::count_if(results_, [](const AuthoredTask& task) { return !task.finished; });
   if (left == 0) return std::string();
   return fmt::format("{} of {} tasks {} not finished: {}", left, results_.size(), left == 1 ? "is" : "are", over_);

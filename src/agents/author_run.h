@@ -47,7 +47,7 @@ class AuthorWork : public runs::Work {
 
   // Fails where the run is the work of another author or model.
   Status prepare(runs::Run& run) override;
-  report::Plan plan(const runs::Run& run) const override;
+  report::PlannedWork plan(const runs::Run& run) const override;
   std::size_t items() const override { return left_.size(); }
   int workers() const override;
   Status do_item(runs::Run& run, runs::Observer& observer, const std::shared_ptr<judge::Judge>& judge,
@@ -67,11 +67,12 @@ class AuthorWork : public runs::Work {
   Status read_record(runs::Run& run);
   std::string author_name() const { return terms_.author + " with " + client_.name(); }
   std::string spent_text() const;
+  std::string kernel_name() const;  // what the record calls a model's kernel
   Result<Verdict> judge_again(judge::Judge& judge, const judge::Case& one);
   Status confirm(runs::Run& run, runs::Observer& observer, judge::Judge& judge, std::size_t place, const Round& best);
   Status record(runs::Run& run, runs::Observer& observer, std::size_t place, const Round& round,
                 const judge::Case& asked, double spent_s);
-  Status end(runs::Run& run, runs::Observer& observer, std::size_t place, const Outcome& outcome);
+  Status end(runs::Run& run, runs::Observer& observer, std::size_t place, const SessionResult& outcome);
   Status take_away_if_asked(std::size_t place);
 
   const runs::AuthorTerms& terms_;

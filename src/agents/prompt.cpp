@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNames[] = {"contract", "oneshot", "refine", "debugger", "accelerator", "coder", "repair"};
-constexpr std::uint64_t kMostBytes = 64 << 10;
+constexpr std::uint64_t kMostPromptBytes = 64 << 10;
 
 // Calls `each` with the text before a place and the place's name; at the end with the rest and "".
 template <class F>
@@ -28,7 +28,7 @@ void walk(const std::string& text, F&& each) {
 }
 
 int budget_of(const std::string& name) {
-  for (const Place& place : all_places()) {
+  for (const PromptSlot& place : all_slots()) {
     if (place.name == name) return place.most_tokens;
   }
   return 0;
@@ -36,8 +36,8 @@ int budget_of(const std::string& name) {
 
 }  // namespace
 
-const std::vector<Place>& all_places() {
-  static const std::vector<Place> places = {
+const std::vector<PromptSlot>& all_slots() {
+  static const std::vector<PromptSlot> places = {
       {"contract", 1000},   {"task", 1000},    {"start", 40},    {"kernel", 8000}, {"verdict", 900}, {"plan", 1000},
       {"performance", 700}, {"history", 1200}, {"lessons", 400}, {"sources", 500}, {"problem", 300}};
   return places;
@@ -61,11 +61,11 @@ Result<Prompts> Prompts::open(const fs::path& own) {
   KW_TRY(const fs::path data, data_folder());
   Prompts prompts;
   std::vector<std::string> known;
-  for (const Place& place : all_places()) known.push_back(place.name);
+  for (const PromptSlot& place : all_slots()) known.push_back(place.name);
   for (const std::string name : kNames) {
     const fs::path file =
         (!first.empty() && fs::exists(first / (name + ".md"), error) ? first : data / "prompts") / (name + ".md");
-    KW_TRY(prompts.texts_[name], read_file(file, kMostBytes));
+    KW_TRY(prompts.texts_[name], read_file(file, kMostPromptBytes));
     std::string unknown;
     walk(prompts.texts_[name], [&](const std::string&, const std::string& place) {
       if (!place.empty() && std::ranges::find(known, place) == known.end() && unknown.empty()) unknown = place;

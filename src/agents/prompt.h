@@ -13,12 +13,12 @@ namespace kw::agents {
 
 using Facts = std::map<std::string, std::string>;
 
-struct Place {
+struct PromptSlot {
   std::string name;
   int most_tokens;
 };
 // Every place that prompts may have.
-const std::vector<Place>& all_places();
+const std::vector<PromptSlot>& all_slots();
 
 class Prompts {
  public:

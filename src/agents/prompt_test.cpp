@@ -12,7 +12,7 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
   const auto prompts = Prompts::open();
   ASSERT_TRUE(prompts.ok()) << prompts.error().message;
   Facts facts;
-  for (const Place& place : all_places()) facts[place.name] = "<" + place.name + ">" + std::string(100'000, 'x');
+  for (const PromptSlot& place : all_slots()) facts[place.name] = "<" + place.name + ">" + std::string(100'000, 'x');
   for (const std::string& name : prompts->names()) {
     const std::string text = prompts->text(name, facts);
     int most = 600;  // of its own words
@@ -20,7 +20,7 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
       if (place != "contract") {
         EXPECT_NE(text.find("<" + place + ">"), std::string::npos) << name << " " << place;
       }
-      for (const Place& each : all_places()) most += each.name == place ? each.most_tokens : 0;
+      for (const PromptSlot& each : all_slots()) most += each.name == place ? each.most_tokens : 0;
     }
     EXPECT_LE(text.size(), static_cast<std::size_t>(most) * 4 + (name == "contract" ? 4000 : 0)) << name;
     EXPECT_EQ(text.find("{{"), std::string::npos) << name;

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
     (*facts)["kernel"] = *kernel;
     (*facts)["start"] = "A plain kernel that is right and slow";
-    for (const agents::Place& place : agents::all_places()) {
+    for (const agents::PromptSlot& place : agents::all_slots()) {
       const auto fact = facts->find(place.name);
       if (fact == facts->end()) continue;
       const std::string kept = agents::cut_to(fact->second, place.most_tokens);
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : prompts->names()) take(whole[name], prompts->text(name, *facts).size(), task.name);
   }
   bool within = true;
-  for (const agents::Place& place : agents::all_places()) {
+  for (const agents::PromptSlot& place : agents::all_slots()) {
     if (!parts.contains(place.name)) continue;
     fmt::print("{:<12} longest {:>5} of {:>5} tokens ({}), cut on {} tasks\n", place.name, parts[place.name].tokens,
                place.most_tokens, parts[place.name].task, cut[place.name]);

@@ -9,14 +9,14 @@
 #include <mutex>
 
 #include "base/files.h"
-#include "compose/plain.h"
 #include "core/verdict.h"
 #include "inspect/model.h"
 #include "inspect/tree.h"
+#include "judge/plain_source.h"
 #include "runs/performance.h"
 #include "runs/task_text.h"
 #include "search/engine.h"
-#include "targets/cpu/kept_roofs.h"
+#include "targets/target.h"
 
 namespace kw::agents {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kFile = "kernel.cpp";
 constexpr const char* kPlainStart = "A plain kernel that is right and slow";
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -47,20 +46,25 @@ class Session {
   Session(judge::Judge& judge, llm::Client& client, const SessionOptions& options, const EachRound& each)
       : judge_(judge), client_(client), options_(options), each_(each) {}
 
-  Result<Outcome> run(const Task& task, const ops::Graph& graph, const Prompts& prompts, const std::stop_token& stop) {
+  Result<SessionResult> run(const Task& task, const ops::Graph& graph, const Prompts& prompts,
+                            const std::stop_token& stop) {
     const Clock::time_point begin = Clock::now();
-    Outcome outcome;
+    SessionResult outcome;
     Work& work = outcome.work;
     work.task = &task;
     work.graph = &graph;
     work.start = options_.start;
     if (work.start.empty()) {
-      KW_TRY(work.start, compose::plain_kernel(graph));
+      KW_TRY(const judge::Source plain, judge::plain_source(judge_.device().name(), graph));
+      work.start = plain.text;
     }
-    KW_TRY(work.facts, facts_of(task, graph, options_.repository));
+    KW_TRY(work.facts, facts_of(task, graph, options_.repository, judge_.device().name()));
     work.facts["lessons"] = options_.lessons;
     work.facts["start"] = options_.start.empty() ? kPlainStart : "The user's own kernel, to start from";
-    if (auto roofs = targets::known_roofs(); roofs.ok()) roofs_ = *std::move(roofs);
+    if (const auto least = targets::least_time(judge_.device().name(), ops::cost_of(graph), options_.rules.threads);
+        least.ok()) {
+      least_ = *least;
+    }
 
     Talk talk(client_, prompts, stop);
     const std::unique_ptr<Author> author = options_.author.make();
@@ -118,7 +122,7 @@ class Session {
   judge::Case case_of(const Work& work, const Round& round) const {
     judge::Case one = options_.rules;
     one.task = work.task;
-    one.source = {kFile, round.source};
+    one.source = {file_name(), round.source};
     one.settings = round.settings;
     return one;
   }
@@ -142,7 +146,7 @@ class Session {
       return {};
     }
     judge::Inspected inspected;
-    inspect::MachineCode code;
+    std::string code;
     bool right = false;
     {
       const judge::Beside others(options_.floor);
@@ -150,7 +154,7 @@ class Session {
       judge_s_ += seconds_since(begin);
       // While nobody times: reading machine code takes a core.
       right = inspected.verdict.accepted();
-      if (right) code = machine_code(*inspected.built);
+      if (right) code = notes_on(*inspected.built);
     }
     if (right) {
       const Clock::time_point timing = Clock::now();
@@ -160,20 +164,17 @@ class Session {
     } else {
       round.verdict = std::move(inspected.verdict);
     }
-    round.performance = inspect::performance_text(*work.graph, *round.verdict, roofs_ ? &*roofs_ : nullptr,
-                                                  right ? &code : nullptr, llm::measured);
+    round.performance =
+        runs::performance_text(*work.graph, *round.verdict, least_ ? &*least_ : nullptr, code, llm::measured);
     return {};
   }
 
-  static inspect::MachineCode machine_code(const judge::Built& built) {
-    const auto content = built.code();
-    const fs::path file = fs::temp_directory_path() / fmt::format("kw_agent_{}_{}.so", ::getpid(), ::gettid());
-    if (!content.ok() || !write_file(file, *content).ok()) return {};
-    auto code = inspect::machine_code_of(file);
-    std::error_code error;
-    fs::remove(file, error);
-    return code.ok() ? *std::move(code) : inspect::MachineCode{.loops = {}, .missing = code.error().message};
+  std::string notes_on(const judge::Built& built) {
+    const auto notes = judge_.device().look_into(built);
+    return notes.ok() ? notes->text : notes.error().message + "\n";
   }
+
+  std::string file_name() const { return targets::source_name(judge_.device().name(), "kernel"); }
 
   // Searches the tunables of the round's kernel; where other values are faster, they are a round of their own.
   Status tune(Work& work) {
@@ -184,17 +185,17 @@ class Session {
     if (tunables.list.empty()) return {};
     const Clock::time_point begin = Clock::now();
     std::vector<search::Kernel> kernels;
-    kernels.push_back({"agent", kFile, round.source, std::move(tunables)});
-    const auto space = search::Space::of(std::move(kernels), options_.compilers);
+    kernels.push_back({"agent", file_name(), round.source, std::move(tunables)});
+    const auto space = search::Space::of(std::move(kernels), targets::build_options(judge_.device().name()));
     if (!space.ok()) return {};
     KW_TRY(const search::StrategyKind kind, search::find_strategy("local"));
     const auto strategy = kind.make({.space = &*space});
-    search::Plan plan{.task = work.task,
-                      .space = &*space,
-                      .strategy = strategy.get(),
-                      .budget = {.candidates = options_.tune},
-                      .threads = options_.rules.threads,
-                      .cold = options_.rules.cold};
+    search::SearchJob plan{.task = work.task,
+                           .space = &*space,
+                           .strategy = strategy.get(),
+                           .budget = {.candidates = options_.tune},
+                           .threads = options_.rules.threads,
+                           .cold = options_.rules.cold};
     search::Found found;
     {
       const judge::Alone alone(options_.floor);
@@ -215,15 +216,16 @@ class Session {
   llm::Client& client_;
   const SessionOptions& options_;
   const EachRound& each_;
-  std::optional<targets::Roofs> roofs_;
+  std::optional<targets::LeastTime> least_;
   double judge_s_ = 0;
 };
 
 }  // namespace
 
-Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path& repository) {
+Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path& repository,
+                       const std::string& device) {
   Facts facts;
-  KW_TRY(const std::string text, runs::task_as_text(task));
+  KW_TRY(const std::string text, runs::task_as_text(task, device));
   facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
   std::vector<std::string> subject;
   for (const Node& node : task.nodes) subject.push_back(node.op);
@@ -238,9 +240,9 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path
   return facts;
 }
 
-Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
-                            const Prompts& prompts, const SessionOptions& options, const EachRound& each,
-                            const std::stop_token& stop) {
+Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
+                                  const Prompts& prompts, const SessionOptions& options, const EachRound& each,
+                                  const std::stop_token& stop) {
   return Session(judge, client, options, each).run(task, graph, prompts, stop);
 }
 

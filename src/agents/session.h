@@ -17,14 +17,13 @@ namespace kw::agents {
 struct SessionOptions {
   AuthorKind author;
   int rounds = 0;     // 0: as many as the author usually takes
-  judge::Case rules;  // how rounds are judged: threads, caches, time, guests
+  judge::Case rules;  // how rounds are judged: threads, caches, time, frameworks
   int tune = 12;      // points of a right kernel's tunables that are tried after each round that brings one; no tokens
-  std::vector<std::string> compilers = {"g++"};  // that the tuner may choose from
-  std::filesystem::path repository;              // sources to show besides our own; empty: none
-  std::string lessons;                           // of like tasks
-  std::string start;                             // the kernel to begin with; empty: the plain one
-  std::vector<Round> before;                     // rounds of the same task that an earlier program recorded, from 0 on
-  judge::Floor* floor = nullptr;                 // shared with the other sessions over the same judge
+  std::filesystem::path repository;  // sources to show besides our own; empty: none
+  std::string lessons;               // of like tasks
+  std::string start;                 // the kernel to begin with; empty: the plain one
+  std::vector<Round> before;         // rounds of the same task that an earlier program recorded, from 0 on
+  judge::Floor* floor = nullptr;     // shared with the other sessions over the same judge
 };
 
 // Where the time of a session went. What kw itself needs is `own_s`.
@@ -35,7 +34,7 @@ struct Times {
   double own_s() const { return whole_s - model_s - judge_s; }
 };
 
-struct Outcome {
+struct SessionResult {
   Work work;  // every round
   Times times;
   std::string over;                   // why it ended early; empty: it did not
@@ -46,13 +45,14 @@ struct Outcome {
 // Called after each round; an Error ends the session.
 using EachRound = std::function<Status(const Round& round, const judge::Case& asked, double spent_s)>;
 
-// An Error is a broken machine; whatever the model does is in the Outcome. `task` and `graph` must outlive it.
-Result<Outcome> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
-                            const Prompts& prompts, const SessionOptions& options, const EachRound& each,
-                            const std::stop_token& stop = {});
+// An Error is a broken machine; whatever the model does is in the SessionResult. `task` and `graph` must outlive it.
+Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
+                                  const Prompts& prompts, const SessionOptions& options, const EachRound& each,
+                                  const std::stop_token& stop = {});
 
 // The facts that are the same in every round: the task as a person is told of it and as the kernel sees it, and
 // sources.
-Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const std::filesystem::path& repository = {});
+Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const std::filesystem::path& repository = {},
+                       const std::string& device = judge::kUsualDevice);
 
 }  // namespace kw::agents

@@ -17,7 +17,8 @@ namespace kw {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr mode_t kUsualMode = 0666;  // less what the user's umask takes away
+constexpr std::size_t kBlock = std::size_t{1} << 20;  // read at once of a file that is read in parts
+constexpr mode_t kUsualMode = 0666;                   // less what the user's umask takes away
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -169,6 +170,31 @@ Result<std::string> read_file(const fs::path& path, std::uint64_t most_bytes, Li
   if (!read_up_to(file.get(), most_bytes + 1, content)) return cannot(path, "read", errno);
   if (content.size() > most_bytes) return too_large();
   return content;
+}
+
+Result<LineReader> LineReader::open(const fs::path& path, std::uint64_t most_line_bytes) {
+  KW_TRY(Descriptor file, open_to_read(path));
+  return LineReader(path, std::move(file), most_line_bytes);
+}
+
+Result<bool> LineReader::next(std::string& line) {
+  line.clear();
+  for (;;) {
+    const std::size_t end = read_.find('\n', at_);
+    line.append(read_, at_, std::min(end, read_.size()) - at_);
+    if (line.size() > most_line_bytes_) {
+      return fail("{}: a line is longer than {} bytes, the most that is read", path_.string(), most_line_bytes_);
+    }
+    if (end != std::string::npos) {
+      at_ = end + 1;
+      return true;
+    }
+    at_ = 0;
+    read_.clear();
+    if (ended_) return !line.empty();
+    if (!read_up_to(file_.get(), kBlock, read_)) return cannot(path_, "read", errno);
+    ended_ = read_.empty();
+  }
 }
 
 Result<std::string> read_part(const fs::path& path, std::uint64_t offset, std::uint64_t count) {

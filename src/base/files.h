@@ -23,10 +23,34 @@ enum class Links { follow, refuse };  // of the path's last part
 // A regular file of at most `most_bytes`; anything else is refused by name.
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most_bytes = std::uint64_t{1} << 31);
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most_bytes, Links links);
+// What was read, so that what is checked and what is used cannot be two contents.
+struct TextOfFile {
+  std::filesystem::path path;
+  std::string text;
+};
 // `count` bytes of a regular file from `offset`; fails where it is shorter.
 Result<std::string> read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t count);
 // A regular file, to be read by the caller.
 Result<Descriptor> open_to_read(const std::filesystem::path& path, Links links = Links::follow);
+
+// A regular file line by line, so that its size does not matter. A line without its end is a line too.
+class LineReader {
+ public:
+  static Result<LineReader> open(const std::filesystem::path& path, std::uint64_t most_line_bytes);
+  // False at the end. Fails where a line is longer than the limit.
+  Result<bool> next(std::string& line);
+
+ private:
+  LineReader(std::filesystem::path path, Descriptor file, std::uint64_t most)
+      : path_(std::move(path)), file_(std::move(file)), most_line_bytes_(most) {}
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::uint64_t most_line_bytes_;
+  std::string read_;    // and not given out yet
+  std::size_t at_ = 0;  // of it, where the next line begins
+  bool ended_ = false;
+};
 
 // Writes beside the target and renames, so that a reader never sees half a file and a failure leaves the old one. A
 // target that is a link is replaced; one that is a folder or a device is refused.

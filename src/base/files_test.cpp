@@ -135,5 +135,24 @@ TEST_F(FilesTest, ARelativeHomeIsNoHome) {
   EXPECT_TRUE(cache_folder().is_absolute());
 }
 
+TEST(LineReader, GivesLinesOfAnyLengthUpToItsLimit) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "lines";
+  const std::string large(3'000'000, 'x');
+  ASSERT_TRUE(write_file(file, "one\n\n" + large + "\nlast").ok());
+  auto reader = LineReader::open(file, large.size());
+  ASSERT_TRUE(reader.ok());
+  std::string line;
+  for (const std::string& wanted : {std::string("one"), std::string(), large, std::string("last")}) {
+    ASSERT_TRUE(*reader->next(line));
+    EXPECT_EQ(line, wanted);
+  }
+  EXPECT_FALSE(*reader->next(line));
+  auto strict = LineReader::open(file, large.size() - 1);
+  ASSERT_TRUE(*strict->next(line) && *strict->next(line));
+  EXPECT_FALSE(strict->next(line).ok());
+  EXPECT_FALSE(LineReader::open("/dev/zero", 10).ok());
+}
+
 }  // namespace
 }  // namespace kw

@@ -96,6 +96,7 @@ class JsonReader {
 
   Json value(int depth) {
     if (depth > Json::kMostDepth) fail(fmt::format("nested more than {} deep", Json::kMostDepth));
+    if (++values_ > Json::kMostValues) fail(fmt::format("more than {} values", Json::kMostValues));
     skip_space();
     if (at_ >= text_.size()) fail("the text ends where a value is expected");
     switch (peek()) {
@@ -280,6 +281,7 @@ class JsonReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  std::size_t values_ = 0;
 };
 
 class JsonWriter {
@@ -581,6 +583,12 @@ std::int64_t Json::integer() const {
     return static_cast<std::int64_t>(*value);
   }
   throw JsonError(fmt::format("expected a number, found {}", kind()));
+}
+
+std::int64_t Json::integer_between(std::int64_t low, std::int64_t high) const {
+  const std::int64_t value = integer();
+  if (value < low || value > high) throw JsonError("expected a whole number, found one that is too large");
+  return value;
 }
 
 const Json::Array& Json::elements() const {

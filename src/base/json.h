@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -58,6 +59,8 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<std::pair<std::string, Json>>;  // in the order of their first mention
   static constexpr int kMostDepth = 200;
+  // A value takes some twenty times the memory of the text "0,": text with more values than these is refused.
+  static constexpr std::size_t kMostValues = 4'000'000;
 
   Json() noexcept;
   Json(std::nullptr_t) noexcept;
@@ -208,7 +211,10 @@ class Json {
     } else if constexpr (std::floating_point<T>) {
       return static_cast<T>(real());
     } else if constexpr (std::integral<T>) {
-      return static_cast<T>(integer());
+      return static_cast<T>(sizeof(T) < sizeof(std::int64_t)
+                                ? integer_between(static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+                                                  static_cast<std::int64_t>(std::numeric_limits<T>::max()))
+                                : integer());
     } else if constexpr (std::same_as<T, std::string>) {
       return text();
     } else if constexpr (json_detail::kIsList<T>) {
@@ -252,6 +258,7 @@ class Json {
   bool boolean() const;
   double real() const;
   std::int64_t integer() const;
+  std::int64_t integer_between(std::int64_t low, std::int64_t high) const;
   const Array& elements() const;
   Json& element(std::size_t index);
   const char* kind() const;

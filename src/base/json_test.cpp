@@ -68,6 +68,20 @@ TEST(Json, RefusesWhatIsNestedTooDeep) {
   EXPECT_NE(why_not(nested(10'000'000)), "");
 }
 
+TEST(Json, RefusesMoreValuesThanMemoryIsWorth) {
+  std::string text = "[0";
+  for (std::size_t i = 2; i < Json::kMostValues; ++i) text += ",0";
+  EXPECT_EQ(why_not(text + "]"), "");
+  EXPECT_NE(why_not(text + ",0]").find("more than 4000000 values"), std::string::npos);
+}
+
+TEST(Json, ANumberThatDoesNotFitIsAnErrorAndNotAnotherNumber) {
+  EXPECT_EQ(Json::parse("-2147483648").get<int>(), -2147483648);
+  EXPECT_THROW(Json::parse("4294967297").get<int>(), JsonError);
+  EXPECT_THROW(Json::parse("-1").get<std::uint8_t>(), JsonError);
+  EXPECT_THROW(Json::parse("1e18").get<int>(), JsonError);
+}
+
 TEST(Json, ReadsEscapesAndWritesWhatIsNoUtf8AsAReplacement) {
   EXPECT_EQ(Json::parse(R"("\u00e4\ud83d\ude00\n\/")").text(), "\xc3\xa4\xf0\x9f\x98\x80\n/");
   EXPECT_EQ(Json("a\xff\x01\"").dump(), "\"a\xef\xbf\xbd\\u0001\\\"\"");

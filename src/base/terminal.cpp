@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kw {
@@ -75,6 +76,26 @@ std::string fit_whole(std::string_view text, bool in_one_line) {
 
 std::string fit_for_terminal(std::string_view text) { return fit_whole(text, false); }
 std::string fit_for_a_line(std::string_view name) { return fit_whole(name, true); }
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  const bool controls = std::ranges::any_of(text, is_control);  // shown as escapes, which takes bash's other quotes
+  std::string word = controls ? "$'" : "'";
+  for (const char c : text) {
+    if (is_control(c)) {
+      word += fmt::format("\\{:03o}", static_cast<int>(c));
+    } else if (controls && (c == '\'' || c == '\\')) {
+      word += {'\\', c};
+    } else if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
 
 TerminalBuffer::~TerminalBuffer() { flush_part(); }
 

@@ -19,6 +19,10 @@ std::string fit_for_terminal(std::string_view text);
 // The same for a name that must stay in its line: line ends and tabs are escaped too.
 std::string fit_for_a_line(std::string_view name);
 
+// A word of a command that is printed for a person to copy: whatever it holds, a shell takes it as one word and runs
+// nothing of it.
+std::string shell_word(std::string_view text);
+
 // Passes on to another buffer what is fit for a terminal. A character that comes in two parts is put together.
 class TerminalBuffer : public std::streambuf {
  public:

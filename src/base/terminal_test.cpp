@@ -56,5 +56,14 @@ TEST(Terminal, GivesSourcesExactlyExceptToATerminal) {
   }
 }
 
+TEST(ShellWord, IsOneWordWhateverItHolds) {
+  EXPECT_EQ(shell_word("model.onnx:Conv_3"), "model.onnx:Conv_3");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("$(id)`id`"), "'$(id)`id`'");
+  EXPECT_EQ(shell_word("x'; touch y; '"), R"('x'\''; touch y; '\''')");
+  EXPECT_EQ(shell_word("a\nb'\\"), R"($'a\012b\'\\')");
+}
+
 }  // namespace
 }  // namespace kw

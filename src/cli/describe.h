@@ -11,8 +11,6 @@ namespace kw::cli {
 
 using runs::name_of;
 using runs::summary_of;
-using runs::time_text;
-using runs::with_unit;
 
 // The values of `--dim NAME=VALUE`.
 Result<Lengths> parse_dims(const std::vector<std::string>& texts);

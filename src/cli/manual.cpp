@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "base/files.h"
-#include "cli/config.h"
 #include "cli/program.h"
+#include "cli/settings.h"
 
 namespace kw::cli {
 namespace {
@@ -70,7 +70,7 @@ std::string manual_page() {
   for (const Command& command : all_commands()) {
     page += fmt::format(".TP\n{}(1)\n{}\n", bold(page_name(command)), shown(command.summary));
   }
-  page += ".SH SETTINGS\n" + paragraphs(kSettingsOrder) + as_it_stands(settings_text());
+  page += ".SH SETTINGS\n" + paragraphs(kSettingsOrder) + as_it_stands(settings::settings_text());
   page += ".SH EXIT STATUS\n" + paragraphs(kExitCodes);
   return page;
 }

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "cli/config.h"
 #include "cli/numbers.h"
+#include "cli/settings.h"
 
 namespace kw::cli {
 std::vector<Option> model_options() {
@@ -35,7 +35,7 @@ Result<std::optional<double>> amount(const Arguments& arguments, const std::stri
 Result<llm::Client> client_named(const std::string& model, bool no_stream, llm::ClientOptions options) {
   if (model.empty())
     return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
-  KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(model, config_with("model", model)));
+  KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(model, settings::config_with("model", model)));
   if (no_stream) endpoint.stream = false;
   return llm::Client::open(std::move(endpoint), std::move(options));
 }

@@ -13,9 +13,9 @@
 #include "base/nearest.h"
 #include "base/terminal.h"
 #include "cli/complete.h"
-#include "cli/config.h"
 #include "cli/manual.h"
 #include "cli/numbers.h"
+#include "cli/settings.h"
 
 namespace kw::cli {
 namespace {
@@ -159,8 +159,8 @@ std::string help_text() {
   std::string text = fmt::format("Kernelwright: {}.\n\nusage: kw COMMAND ...\n\ncommands:\n", kAbout);
   for (const Command& command : all_commands()) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   text += "\nNew here? `kw demo` takes one task from start to end, in a minute or two.\n";
-  return text +
-         fmt::format("\n{} Exit codes: {}\n\nsettings, {}\n{}", kUse, kExitCodes, kSettingsOrder, settings_text());
+  return text + fmt::format("\n{} Exit codes: {}\n\nsettings, {}\n{}", kUse, kExitCodes, kSettingsOrder,
+                            settings::settings_text());
 }
 
 std::string help_text(const Command& command) {
@@ -183,9 +183,9 @@ namespace {
 Result<int> run_command(const Command& command, const std::vector<std::string>& words, std::ostream& out,
                         std::ostream& err) {
   KW_TRY(const Arguments arguments, parse_arguments(command, words));
-  KW_CHECK(check_config());
+  KW_CHECK(settings::check_config());
   if (command.name != "trust") {
-    for (const std::string& warning : config_warnings()) err << "kw: " << warning << "\n";
+    for (const std::string& warning : settings::config_warnings()) err << "kw: " << warning << "\n";
   }
   return command.run(arguments, out);
 }

@@ -2,7 +2,8 @@
 
 #include <cstdio>
 
-#include "cli/config.h"
+#include "cli/settings.h"
+#include "targets/target.h"
 
 namespace kw::cli {
 
@@ -15,8 +16,14 @@ Option rival_option() {
               "installed where they are missing"};
 }
 
-Result<runs::Rivals> rivals_of(const Arguments& arguments) {
+Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device) {
   if (arguments.has("--untimed")) return runs::Rivals();
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  if (!target.make_shared_calls) {
+    const std::string names = arguments.has("--rival") ? arguments.text("--rival") : "none";
+    if (names == "none") return runs::Rivals();
+    return fail("--rival {}: no framework can be compared with kernels for {} yet", names, device);
+  }
   return rivals_named(setting(arguments, "rival"));
 }
 

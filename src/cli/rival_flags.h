@@ -10,8 +10,9 @@ namespace kw::cli {
 
 Option rival_option();
 
-// None where the command is not to time anything (--untimed).
-Result<runs::Rivals> rivals_of(const Arguments& arguments);
+// None where the command is not to time anything (--untimed), or where frameworks cannot run beside this device's
+// kernels; asking for one there is an error.
+Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device);
 // By what --rival could say. Installing is told on standard error.
 Result<runs::Rivals> rivals_named(const std::string& names);
 

@@ -7,12 +7,13 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/author_flags.h"
 #include "cli/interruption.h"
 #include "cli/store_folder.h"
-#include "cli/verdict_text.h"
 #include "judge/verdict_json.h"
 #include "report/tables.h"
+#include "report/verdict_text.h"
 #include "runs/batch_run.h"
 #include "runs/case_record.h"
 #include "runs/search_run.h"
@@ -24,7 +25,7 @@ namespace {
 // "`kw resume r3`", with the store where it is not the usual one.
 std::string how_to_resume(const store::Store& store, std::int64_t run) {
   const bool usual = store.folder() == store_folder({});
-  return fmt::format("`kw resume r{}{}`", run, usual ? "" : " --store " + store.folder().string());
+  return fmt::format("`kw resume r{}{}`", run, usual ? "" : " --store " + shell_word(store.folder().string()));
 }
 
 Status work(const Terminal& terminal, runs::Workplace& workplace, std::int64_t id, runs::Work& work) {
@@ -61,13 +62,13 @@ Result<int> report_figures(const Terminal& terminal, std::int64_t run) {
 }
 
 // A line for each task of a suite as it ends.
-void note_task(Progress& progress, const runs::SearchedTask& task) {
+void note_task(runs::Progress& progress, const runs::SearchedTask& task) {
   std::string beside;
   for (const Speedup& one : task.verdict.speedups) beside += fmt::format("  {} {:.2f}x", one.rival, one.median);
-  progress.note(fmt::format("{:<40} {:<10} {:<28} {:>3} tried{}", task.task,
-                            task.verdict.accepted() ? runs::time_text(task.verdict.time_ns.value_or(0))
-                                                    : std::string(name_of(task.verdict.stage)),
-                            task.technique, task.tried, beside));
+  progress.note(fmt::format(
+      "{:<40} {:<10} {:<28} {:>3} tried{}", task.task,
+      task.verdict.accepted() ? time_text(task.verdict.time_ns.value_or(0)) : std::string(name_of(task.verdict.stage)),
+      task.technique, task.tried, beside));
 }
 
 // As a person would type it here.
@@ -96,7 +97,7 @@ int print_searched(const Terminal& terminal, std::int64_t run, const runs::Searc
     terminal.out << json.dump() << "\n";
     return verdict.accepted() ? kYes : kNo;
   }
-  print_verdict(verdict, terminal.out);
+  report::print_verdict(verdict, terminal.out);
   print(terminal.out, "\n  technique      {}", result.technique);
   for (const auto& [name, value] : result.settings) print(terminal.out, "  {}={}", name, value);
   print(terminal.out, "\n  tried          {} candidates{}, run r{}\n", result.tried,
@@ -143,7 +144,7 @@ int print_authored(const Terminal& terminal, const AuthorRun& done) {
     terminal.out << json.dump() << "\n";
     return result.accepted() ? kYes : kNo;
   }
-  if (result.verdict) print_verdict(*result.verdict, terminal.out);
+  if (result.verdict) report::print_verdict(*result.verdict, terminal.out);
   print_summary(done, result, terminal.out);
   for (const auto& file : result.files) print(terminal.out, "  wrote          {}\n", shown(file));
   return result.accepted() ? kYes : kNo;
@@ -152,7 +153,9 @@ int print_authored(const Terminal& terminal, const AuthorRun& done) {
 }  // namespace
 
 Result<int> work_on_batch(const Terminal& terminal, std::int64_t run, const runs::Rivals& rivals) {
-  runs::Workplace workplace(terminal.store);
+  KW_TRY(const store::RunSummary summary, terminal.store.run(run));
+  KW_TRY(const runs::Order order, runs::order_of(summary));
+  runs::Workplace workplace(terminal.store, order.rules.device);
   runs::Batch batch(
       rivals, [&](const runs::LineAnswer& answer) { terminal.progress.print(terminal.out, answer.text() + "\n"); });
   KW_TRY(const std::int64_t problems, terminal.store.database().number(fmt::format(
@@ -167,7 +170,9 @@ Result<std::vector<runs::SearchedTask>> searched(const Terminal& terminal, std::
                                                  const runs::Rivals& rivals) {
   KW_TRY(const store::RunSummary summary, terminal.store.run(run));
   KW_TRY(const runs::Order order, runs::order_of(summary));
-  runs::Workplace workplace(terminal.store);
+  // Python and a framework's own import take seconds: meanwhile the first kernels are built.
+  rivals.start();
+  runs::Workplace workplace(terminal.store, order.rules.device);
   runs::SearchWork search(rivals, [&](const runs::SearchedTask& task) {
     if (order.out.empty()) note_task(terminal.progress, task);
   });
@@ -188,7 +193,9 @@ Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const run
 Result<AuthorRun> work_with_author(const Terminal& terminal, std::int64_t run, const runs::AuthorTerms& terms,
                                    llm::Client& client, const runs::Rivals& rivals) {
   KW_TRY(const agents::Prompts prompts, agents::Prompts::open(terms.prompts));
-  runs::Workplace workplace(terminal.store);
+  KW_TRY(const store::RunSummary summary, terminal.store.run(run));
+  KW_TRY(const runs::Order order, runs::order_of(summary));
+  runs::Workplace workplace(terminal.store, order.rules.device);
   agents::AuthorWork author(terms, rivals, client, prompts);
   KW_CHECK(work(terminal, workplace, run, author));
   return AuthorRun{.run = run,
@@ -230,8 +237,7 @@ std::string command_line() {
   for (std::size_t end; (end = words->find('\0', begin)) != std::string::npos; begin = end + 1) {
     std::string word = words->substr(begin, end - begin);
     if (begin == 0) word = std::filesystem::path(word).filename().string();
-    const bool plain = word.find_first_of(" \t\n'\"\\$`*?;&|<>(){}") == std::string::npos && !word.empty();
-    line += (line.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+    line += (line.empty() ? "" : " ") + shell_word(word);
   }
   return runs::as_utf8(line);
 }

@@ -9,7 +9,7 @@
 
 #include "agents/author_run.h"
 #include "base/result.h"
-#include "cli/progress.h"
+#include "cli/progress_flags.h"
 #include "runs/order.h"
 #include "runs/rivals.h"
 #include "runs/search_run.h"
@@ -20,7 +20,7 @@ namespace kw::cli {
 // What a command that works on a run has at hand.
 struct Terminal {
   store::Store& store;
-  Progress& progress;
+  runs::Progress& progress;
   std::ostream& out;
   bool json = false;
   bool is_resumed = false;

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "cli/config.h"
+#include "cli/settings.h"
 
 namespace kw::cli {
 

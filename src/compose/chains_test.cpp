@@ -95,7 +95,7 @@ TEST(Chains, ComeOutTheSame) {
 TEST(Chains, TakeTheAttributesOfTheirMainNode) {
   const Task task = task_of({kSquares, kSum, kRoot});
   const ops::Graph graph = ops::resolve(task).value();
-  const std::vector<Draft> drafts = drafts_of(graph, read_techniques().value()).value();
+  const std::vector<Draft> drafts = drafts_of(graph, read_techniques("cpu").value()).value();
   ASSERT_EQ(drafts.size(), 2u);
   EXPECT_EQ(drafts[0].technique, "reduce_vector");
   EXPECT_NE(drafts[0].source.find("ReduceL2(call.node(1), x, axes_, root_, kept[0]);"), std::string::npos)

@@ -293,8 +293,7 @@ Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& p
   Functions functions;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (end_of_group(graph, pieces, i) == i + 1) continue;
-    KW_TRY(const std::filesystem::path data, data_folder());
-    KW_CHECK(functions.add(data / "kernels" / "cpu" / "parts" / "blocks.h"));
+    KW_CHECK(functions.add(pieces[i].file.parent_path() / "parts" / "blocks.h"));
     break;
   }
   for (const Piece& piece : pieces) KW_CHECK(functions.add(piece.file, piece.space));

@@ -5,8 +5,8 @@
 // come with a second one, prepare_OP, that packs constant inputs or keeps what follows from shapes, once, before
 // anything is timed; what that returns is then the last argument of every call of OP.
 //
-// Neighbours that compute any part of their tensors alone are called block by block (kernels/parts/blocks.h), where the
-// shapes of a call allow it.
+// Neighbours that compute any part of their tensors alone are called block by block (parts/blocks.h beside the
+// technique), where the shapes of a call allow it.
 #pragma once
 
 #include <filesystem>

@@ -84,7 +84,7 @@ TEST(Compose, TakesAnyNamesOfTensors) {
   const auto plain = plain_kernel(*graph);
   ASSERT_TRUE(plain.ok()) << plain.error().message;
   EXPECT_TRUE(compiles(*plain));
-  const auto techniques = read_techniques();
+  const auto techniques = read_techniques("cpu");
   ASSERT_TRUE(techniques.ok()) << techniques.error().message;
   const auto drafts = drafts_of(*graph, *techniques);
   ASSERT_TRUE(drafts.ok()) << drafts.error().message;

@@ -186,14 +186,16 @@ Result<Technique> read_technique(const fs::path& file) {
   return technique;
 }
 
-Result<std::vector<Technique>> read_techniques() {
+Result<std::vector<Technique>> read_techniques(const std::string& folder) {
+  if (folder.empty()) return std::vector<Technique>();
   KW_TRY(const fs::path data, data_folder());
+  const fs::path place = data / "kernels" / folder;
   std::vector<fs::path> files;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data / "kernels" / "cpu", error)) {
+  for (const auto& entry : fs::directory_iterator(place, error)) {
     if (entry.path().extension() == ".h") files.push_back(entry.path());
   }
-  if (error) return fail("{}: {}", (data / "kernels" / "cpu").string(), error.message());
+  if (error) return fail("{}: {}", place.string(), error.message());
   std::ranges::sort(files);
   std::vector<Technique> techniques;
   for (const fs::path& file : files) {

@@ -1,6 +1,6 @@
-// Kernels with no language model: the techniques of kernels/cpu/, and the sources that they make for a task.
+// Kernels with no language model: the techniques of a folder of kernels/, and the sources that they make for a task.
 //
-// A technique is one file, kernels/cpu/NAME.h: functions in the form of compose/compose.h for the operators that it
+// A technique is one file, kernels/TARGET/NAME.h: functions in the form of compose/compose.h for the operators that it
 // serves, with tunables in them. The first paragraph of its opening comment is the idea, and directives in a paragraph
 // of their own say where it applies; any other word in a directive's place is an error:
 //
@@ -38,8 +38,8 @@ struct Technique {
   std::vector<std::string> prepares;  // operators with a prepare_OP
 };
 
-// Reads kernels/cpu/; a file that is not a technique is an error that names it.
-Result<std::vector<Technique>> read_techniques();
+// Reads kernels/FOLDER/; a file that is not a technique is an error that names it. Of no folder there are none.
+Result<std::vector<Technique>> read_techniques(const std::string& folder);
 Result<Technique> read_technique(const std::filesystem::path& file);
 
 // Whether it can compute this node.

@@ -64,7 +64,7 @@ TEST(Techniques, WithAWrongValueAreErrors) {
 }
 
 TEST(Techniques, OfTheHouseAreAllRead) {
-  const auto techniques = read_techniques();
+  const auto techniques = read_techniques("cpu");
   ASSERT_TRUE(techniques.ok()) << techniques.error().message;
   EXPECT_GT(techniques->size(), 30u);
 }

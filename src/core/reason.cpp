@@ -28,6 +28,7 @@ constexpr Known kKnown[] = {
     {ReasonCode::bad_library, "bad_library", ""},
     {ReasonCode::refused_to_load, "refused_to_load", ""},
     {ReasonCode::filter_missing, "filter_missing", ""},
+    {ReasonCode::bad_plan, "bad_plan", "its plan cannot be launched"},
     {ReasonCode::timed_out, "timed_out", "did not end in time"},
     {ReasonCode::ended_itself, "ended_itself", "ended its own process"},
     {ReasonCode::killed, "killed", "was killed"},
@@ -58,6 +59,11 @@ constexpr Known kKnown[] = {
     {ReasonCode::no_bool, "no_bool", "a bool is 0 or 1"},
     {ReasonCode::wrote_before, "wrote_before", "wrote before the beginning of an output"},
     {ReasonCode::wrote_after, "wrote_after", "wrote after the end of an output"},
+    {ReasonCode::neighbours_rewritten, "neighbours_rewritten", "wrote beside an output"},
+    {ReasonCode::leaks_memory, "leaks_memory", "keeps memory with every call"},
+    {ReasonCode::too_much_stack, "too_much_stack", "used more stack than it may"},
+    {ReasonCode::wrong_later, "wrong_later", "gives other bits after many calls"},
+    {ReasonCode::wrong_in_two, "wrong_in_two", "two prepared instances share state"},
     {ReasonCode::registers_changed, "registers_changed", "left the control registers changed"},
     {ReasonCode::threads_left, "threads_left", "keeps threads alive"},
     {ReasonCode::descriptors_left, "descriptors_left", "left file descriptors open"},
@@ -147,6 +153,8 @@ std::string sentence(const Reason& reason, Audience audience) {
       return word(reason, "said");
     case ReasonCode::filter_missing:
       return "kept the filter of system calls for kernels from being put in place";
+    case ReasonCode::bad_plan:
+      return "its plan cannot be launched: " + word(reason, "text");
     case ReasonCode::timed_out:
       return "did not end in time" + where(reason);
     case ReasonCode::ended_itself:
@@ -214,6 +222,22 @@ std::string sentence(const Reason& reason, Audience audience) {
       return "wrote before the beginning of " + output(reason);
     case ReasonCode::wrote_after:
       return "wrote behind the end of " + output(reason);
+    case ReasonCode::neighbours_rewritten:
+      return fmt::format("wrote beside {} what it had read there: a data race with whoever owns those bytes",
+                         output(reason));
+    case ReasonCode::leaks_memory:
+      return fmt::format("holds {:.0f} kB more after {} calls: what a call allocates it must free",
+                         number(reason, "bytes") / 1024, word(reason, "calls"));
+    case ReasonCode::too_much_stack:
+      return fmt::format("used more than {} kB of stack", word(reason, "kilobytes")) + where(reason);
+    case ReasonCode::wrong_later:
+      return fmt::format("the same inputs give other bits after {} calls of one shape: {}", word(reason, "calls"),
+                         output(reason));
+    case ReasonCode::wrong_in_two:
+      return fmt::format(
+          "wrong when two prepared instances with other weights take turns, or with new weights at an old address "
+          "(what kw_prepare finds belongs into kw_keep): {}: {}",
+          output(reason), elements(reason, audience));
     case ReasonCode::registers_changed:
       return "left the control registers changed (rounding, flushing of subnormal numbers, or the direction flag)";
     case ReasonCode::threads_left:

@@ -26,6 +26,7 @@ enum class ReasonCode {
   bad_library,      // text
   refused_to_load,  // said
   filter_missing,
+  bad_plan,  // text: what a GPU kernel's plan asks for cannot be launched
   // What it did instead of answering. `where`: what it was doing.
   timed_out,
   ended_itself,    // exit_code
@@ -34,6 +35,7 @@ enum class ReasonCode {
   system_call,     // name
   touched_memory,  // place: near which buffer; or address
   misaligned_access,
+  too_much_stack,  // kilobytes
   divided_by_zero,
   illegal_instruction,
   aborted,
@@ -48,13 +50,17 @@ enum class ReasonCode {
   imprecise_output,     // the same, and dtype, off, relative
   wrong_when_repeated,  // as wrong_output
   wrong_when_moved,     // as wrong_output: in buffers that are not aligned, at the end of mapped memory
+  wrong_in_two,         // as wrong_output: with two prepared instances, or other weights at an old address
+  wrong_later,          // calls: other bits after so many calls of one shape
   other_bits,           // element, first, then, repeated
   impossible_rank,      // rank
   impossible_shape,     // shape, largest
   no_bool,              // element, value
   // What it left behind.
-  wrote_before,  // output
-  wrote_after,   // output
+  wrote_before,          // output
+  wrote_after,           // output
+  neighbours_rewritten,  // output: with what was read there
+  leaks_memory,          // bytes, calls
   registers_changed,
   threads_left,  // threads, allowed
   descriptors_left,

@@ -1,9 +1,10 @@
 #include "core/tunables.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstring>
 #include <sstream>
 
 #include "base/nearest.h"
@@ -11,8 +12,6 @@
 namespace kw {
 namespace {
 
-constexpr char kDefaultCompiler[] = "g++";
-constexpr char kDefaultFlags[] = "-O3";
 constexpr int kMostDepth = 200;
 constexpr std::size_t kMostTunables = 256;
 
@@ -245,21 +244,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Flags that choose how code is made. What names files, other programs or the linker is not a kernel's to choose.
-Status check_flag(const std::string& flag) {
-  const bool kind = flag.starts_with("-O") || flag.starts_with("-f") || flag.starts_with("-m") ||
-                    flag.starts_with("-std=") || flag.starts_with("-D") || flag == "--param" ||
-                    flag.starts_with("--param=");
-  const bool harmful = flag.starts_with("-fplugin") || flag.starts_with("-fdump") || flag.starts_with("-fprofile") ||
-                       flag.starts_with("-fsanitize") || flag.starts_with("-fuse-ld") || flag.starts_with("-flto") ||
-                       flag.starts_with("-fpass-plugin") || flag.starts_with("-fmodule") || flag.starts_with("-DKW_") ||
-                       flag.find('@') != std::string::npos;
-  const bool harmless =
-      std::ranges::all_of(flag, [](char c) { return is_word(c) || std::strchr("-+=.,", c) != nullptr; });
-  if (kind && !harmful && harmless) return {};
-  return fail("{}: not a flag that a kernel may choose; allowed are -O, -f..., -m..., -std=, -D and --param", flag);
-}
-
 }  // namespace
 
 Result<std::int64_t> evaluate_expression(std::string_view text, const std::map<std::string, std::int64_t>& values) {
@@ -345,10 +329,13 @@ Result<Settings> parse_settings(const std::vector<std::string>& texts) {
   return settings;
 }
 
-Result<Choice> choose(const Tunables& tunables, const Settings& settings) {
+Result<Choice> choose(const Tunables& tunables, const Settings& settings, const BuildOptions& options) {
+  const auto first_of = [](const std::vector<std::string>& own, const std::vector<std::string>& usual) {
+    return !own.empty() ? own.front() : !usual.empty() ? usual.front() : std::string();
+  };
   Choice choice;
-  choice.compiler = tunables.compilers.empty() ? kDefaultCompiler : tunables.compilers.front();
-  std::string flags = tunables.flags.empty() ? kDefaultFlags : tunables.flags.front();
+  choice.compiler = first_of(tunables.compilers, options.compilers);
+  std::string flags = first_of(tunables.flags, options.flags);
   for (const Tunable& tunable : tunables.list) choice.values[tunable.name] = tunable.fallback;
   for (const auto& [name, value] : settings) {
     if (name == "compiler") {
@@ -366,11 +353,13 @@ Result<Choice> choose(const Tunables& tunables, const Settings& settings) {
       return fail("{}: the kernel has no such tunable{}", name, nearest_hint(name, names));
     }
   }
-  if (choice.compiler != "g++" && choice.compiler != "clang++") {
-    return fail("{}: no such compiler here; there are g++ and clang++", choice.compiler);
+  if (!choice.compiler.empty() && std::ranges::find(options.compilers, choice.compiler) == options.compilers.end()) {
+    return fail("{}: no such compiler here; there are {}", choice.compiler, fmt::join(options.compilers, " and "));
   }
   choice.flags = words_of(flags);
-  for (const std::string& flag : choice.flags) KW_CHECK(check_flag(flag));
+  for (const std::string& flag : choice.flags) {
+    KW_CHECK(options.check_flag ? options.check_flag(flag) : Status(fail("{}: kernels choose no flags here", flag)));
+  }
   for (const Requirement& requirement : tunables.requirements) {
     const auto holds = evaluate_expression(requirement.text, choice.values);
     if (!holds.ok()) return fail("line {}: KW_REQUIRE({})", requirement.line, holds.error().message);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -47,9 +48,18 @@ struct Choice {
   std::vector<std::string> flags;
 };
 
+// What a target builds with.
+struct BuildOptions {
+  std::vector<std::string> compilers = {};  // that a source may name, the default first
+  std::vector<std::string> here = {};       // of those, what this machine has; the default first
+  std::vector<std::string> flags = {};      // each a whole set worth trying, the default first
+  // A message where a kernel may not choose this flag; empty: it may choose none.
+  std::function<Status(const std::string& flag)> check_flag = {};
+};
+
 // Completes the settings with defaults. Any integer may be set, also one that the source does not list; what breaks a
-// requirement, is no integer or names no tunable is an error.
-Result<Choice> choose(const Tunables& tunables, const Settings& settings);
+// requirement, is no integer, names no tunable, or that the target does not build with is an error.
+Result<Choice> choose(const Tunables& tunables, const Settings& settings, const BuildOptions& options);
 
 // The source with its tunables fixed to these values, as plain constants; compiler and flags are left to the builder.
 Result<std::string> with_tunables_fixed(std::string_view source, const Choice& choice);

@@ -1,5 +1,8 @@
 #include "core/verdict.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 namespace kw {
 
 std::string_view name_of(VerdictStage stage) {
@@ -10,8 +13,8 @@ std::string_view name_of(VerdictStage stage) {
       return "load";
     case VerdictStage::verify:
       return "verify";
-    case VerdictStage::glance:
-      return "glance";
+    case VerdictStage::quick_check:
+      return "quick_check";
     case VerdictStage::hidden:
       return "hidden";
     case VerdictStage::guard:
@@ -29,10 +32,35 @@ std::string_view name_of(VerdictStage stage) {
 }
 
 std::optional<VerdictStage> stage_named(std::string_view name) {
+  if (name == "glance") return VerdictStage::quick_check;  // in records until November 2026
   for (int i = 0; i <= static_cast<int>(VerdictStage::accepted); ++i) {
     if (name_of(static_cast<VerdictStage>(i)) == name) return static_cast<VerdictStage>(i);
   }
   return std::nullopt;
+}
+
+std::vector<std::string> text_of(const Coverage& coverage) {
+  if (coverage.empty()) return {"what was tried is not recorded"};
+  std::vector<std::string> lines;
+  std::vector<std::string> ranges;
+  for (const auto& [name, range] : coverage.lengths) {
+    ranges.push_back(fmt::format("{} in [{}, {}]", name, range.low, range.high));
+  }
+  lines.push_back(coverage.shapes > 1 ? fmt::format("right on {} shapes: {}", coverage.shapes, fmt::join(ranges, ", "))
+                                      : "right on the task's own shape; no other was tried");
+  std::vector<std::string> classes;
+  for (const auto& [name, count] : coverage.input_classes) classes.push_back(fmt::format("{} {}", count, name));
+  lines.push_back(fmt::format("{} cases of values ({}); on the task's own shape {}", coverage.cases,
+                              fmt::join(classes, ", "), fmt::join(coverage.own_classes, ", ")));
+  lines.push_back(
+      fmt::format("tensors {}; threads {}", fmt::join(coverage.placements, ", "), fmt::join(coverage.threads, ", ")));
+  std::string more = fmt::format("{} calls of one shape in a row", coverage.calls_in_a_row);
+  if (coverage.instances > 1) more += fmt::format("; {} prepared instances with other weights", coverage.instances);
+  if (coverage.neighbours) more += "; writes beside outputs watched for";
+  if (coverage.timed_calls_verified > 0)
+    more += fmt::format("; {} timed calls verified", coverage.timed_calls_verified);
+  lines.push_back(std::move(more));
+  return lines;
 }
 
 }  // namespace kw

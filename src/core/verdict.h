@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,9 @@
 
 namespace kw {
 
-// How far a candidate came: the stage that stopped it, or accepted. A search leaves most candidates at `glance`: right
-// on the task's own shape, and nobody asked further.
-enum class VerdictStage { build, load, verify, glance, hidden, guard, precision, behaviour, time, accepted };
+// How far a candidate came: the stage that stopped it, or accepted. A search leaves most candidates at `quick_check`:
+// right on the task's own shape, and nobody asked further.
+enum class VerdictStage { build, load, verify, quick_check, hidden, guard, precision, behaviour, time, accepted };
 std::string_view name_of(VerdictStage stage);
 std::optional<VerdictStage> stage_named(std::string_view name);
 
@@ -60,6 +62,31 @@ struct Speedup {
   std::optional<Called> called;  // of a framework
 };
 
+// What a verdict rests on. Nothing is known beyond it.
+struct Coverage {
+  // Of a named length: the smallest and the largest that was tried, and how many different ones.
+  struct Range {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    int count = 0;
+  };
+  int shapes = 0;  // the task's own among them
+  int cases = 0;   // shapes with values
+  std::map<std::string, Range> lengths;
+  std::map<std::string, int> input_classes;  // how many cases of each
+  std::vector<std::string> own_classes;      // those that the task's own shape was tried on
+  std::set<int> threads;                     // numbers of threads that were allowed
+  std::vector<std::string> placements;       // of tensors: "aligned", "at the end of memory", ...
+  int instances = 1;                         // of the kernel that were prepared at once, with other weights
+  int calls_in_a_row = 0;                    // of one shape, all right
+  bool neighbours = false;                   // every write to an output was watched
+  int timed_calls_verified = 0;              // against the reference
+
+  bool empty() const { return cases == 0; }
+};
+// In sentences, one an element: "right on 118 shapes: D in [0, 4096], N in [0, 512]".
+std::vector<std::string> text_of(const Coverage& coverage);
+
 struct Verdict {
   std::string task;
   std::string target;
@@ -72,11 +99,13 @@ struct Verdict {
   std::vector<Speedup> speedups;
   std::vector<LeftOut> left_out;
   std::optional<double> roof_fraction;
-  std::optional<double> noise;  // the largest difference that two copies of one kernel showed in this run, as a share
-  std::string tier;             // of the sandbox
-  bool varies = false;          // the kernel does not promise the same bits
-  bool glanced = false;         // only at a glance (judge/glance.h): no proof of anything
-  bool kept = false;            // judged earlier, not now
+  std::optional<double> noise;    // the largest difference that two copies of one kernel showed in this run, as a share
+  std::string isolation;          // of the sandbox
+  bool varies = false;            // the kernel does not promise the same bits
+  bool only_quick_check = false;  // only in a quick check (judge/quick_check.h): no proof of anything
+  bool kept = false;              // judged earlier, not now
+
+  Coverage coverage;  // of the examination; empty in records from before November 2026
 
   bool accepted() const { return stage == VerdictStage::accepted; }
 };

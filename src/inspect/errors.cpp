@@ -25,7 +25,7 @@ constexpr std::size_t kMostNotes = 3;
 constexpr std::size_t kMostMessage = 300;
 constexpr int kAround = 2;  // lines before and behind
 
-struct Place {
+struct SourceLine {
   std::string file;
   int line = 0;
   int column = 0;
@@ -33,7 +33,7 @@ struct Place {
 
 // A line of a tool's words: "FILE:LINE:COLUMN: error: MESSAGE", or nvcc's "FILE(LINE): error: MESSAGE".
 struct Said {
-  Place place;
+  SourceLine place;
   std::string kind;  // "error", "note", "warning", "required"
   std::string message;
 };
@@ -59,12 +59,12 @@ int number_at(std::string_view text, std::size_t& at) {
 }
 
 // "FILE:12:5: " or "FILE:12: " or "FILE(12): "; `rest` is what follows.
-std::optional<Place> place_of(std::string_view line, std::string_view& rest) {
+std::optional<SourceLine> place_of(std::string_view line, std::string_view& rest) {
   for (std::size_t at = 1; at < line.size(); ++at) {
     if (line[at] != ':' && line[at] != '(') continue;
     const bool round = line[at] == '(';
     std::size_t end = at + 1;
-    Place place{.file = std::string(line.substr(0, at))};
+    SourceLine place{.file = std::string(line.substr(0, at))};
     place.line = number_at(line, end);
     if (place.line < 0 || end >= line.size()) continue;
     if (round) {
@@ -170,8 +170,8 @@ std::string around(const SourceText& source, int line) {
 // An error as the compiler has it: itself, what led there (before or behind it), and its notes.
 struct Block {
   Said error;
-  std::vector<Place> led_here;  // the innermost first
-  std::vector<Place> included;  // from where its file was included, the innermost first
+  std::vector<SourceLine> led_here;  // the innermost first
+  std::vector<SourceLine> included;  // from where its file was included, the innermost first
   std::vector<Said> notes;
   std::string in_function;  // as g++ says it
 };
@@ -205,7 +205,7 @@ std::string quoted_function(std::string_view line) {
 }
 
 // "In file included from x.cpp:2:" and its continuation "                 from y.h:7:"
-std::optional<Place> included_from(std::string_view line) {
+std::optional<SourceLine> included_from(std::string_view line) {
   const bool first = line.starts_with("In file included from ");
   if (!first && !line.starts_with("                 from ")) return std::nullopt;
   std::string_view rest;
@@ -213,7 +213,7 @@ std::optional<Place> included_from(std::string_view line) {
 }
 
 // "    inlined from '__m256i shift(__m256i, int)' at x.cpp:5:27:"
-std::optional<Place> inlined_from(std::string_view line) {
+std::optional<SourceLine> inlined_from(std::string_view line) {
   const std::size_t at = line.rfind("' at ");
   if (!trimmed(line).starts_with("inlined from ") || at == std::string_view::npos) return std::nullopt;
   std::string_view rest;
@@ -222,8 +222,8 @@ std::optional<Place> inlined_from(std::string_view line) {
 
 std::vector<Block> compiler_blocks(const std::vector<std::string_view>& lines) {
   std::vector<Block> blocks;
-  std::vector<Place> led_here;  // of g++: said before the error
-  std::vector<Place> included;
+  std::vector<SourceLine> led_here;  // of g++: said before the error
+  std::vector<SourceLine> included;
   std::string in_function;
   bool ended = true;
   for (const std::string_view line : lines) {
@@ -295,7 +295,7 @@ std::string qualified_name(const std::vector<Scope>& outline, const Scope& scope
   return method && scope.name.find("::") == std::string::npos ? type->name + "::" + scope.name : scope.name;
 }
 
-void set_place(CodeError& error, const Place& place, const std::vector<SourceText>& sources) {
+void set_place(CodeError& error, const SourceLine& place, const std::vector<SourceText>& sources) {
   error.file = place.file;
   error.line = place.line;
   error.column = place.column;
@@ -345,15 +345,15 @@ void move_to_the_cause(CodeError& error, const Block& block, const std::vector<S
 CodeError from_block(const Block& block, const std::vector<SourceText>& sources) {
   CodeError error{.message = without_template_noise(block.error.message)};
   set_place(error, block.error.place, sources);
-  const auto take = [&](const Place& place) {
+  const auto take = [&](const SourceLine& place) {
     if (error.local || source_of(place.file, sources) == nullptr) return;
     error.elsewhere = fmt::format("{}:{}", block.error.place.file, block.error.place.line);
     set_place(error, place, sources);
   };
   move_to_the_cause(error, block, sources);
-  for (const Place& place : block.led_here) take(place);
+  for (const SourceLine& place : block.led_here) take(place);
   for (const Said& note : block.notes) take(note.place);
-  for (const Place& place : block.included) take(place);
+  for (const SourceLine& place : block.included) take(place);
   if (error.local && error.within.empty() && !block.in_function.empty() && error.elsewhere.empty()) {
     error.within = block.in_function;
   }
@@ -515,7 +515,7 @@ std::vector<CodeError> loader_errors(const std::vector<std::string_view>& lines,
       }
       errors.push_back(std::move(error));
     } else if (line.find("cannot open shared object file") != std::string_view::npos ||
-               line.find("invalid ELF header") != std::string_view::npos ||
+               (line.find("invalid ") != std::string_view::npos && line.ends_with(" header")) ||
                line.find("cannot allocate memory in static TLS block") != std::string_view::npos ||
                line.find("file too short") != std::string_view::npos) {
       errors.push_back(

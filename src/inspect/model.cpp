@@ -151,7 +151,8 @@ std::string model_as_text(const ops::Graph& graph) {
 
 std::string findings_as_text(const Verdict& verdict) {
   if (verdict.accepted()) return "nothing was found wrong\n";
-  if (verdict.stage == VerdictStage::glance) return "nothing was found wrong at a glance, and nobody looked further\n";
+  if (verdict.stage == VerdictStage::quick_check)
+    return "nothing was found wrong at a quick_check, and nobody looked further\n";
   std::string text = fmt::format("found wrong at the stage '{}'\n", name_of(verdict.stage));
   // What was wrong, what the wrong elements have in common, and in which case: a line each.
   const std::string reason = text_of(verdict.reason);

@@ -1,4 +1,4 @@
-// A folder of sources at a glance: its files with their functions and types, those first that have to do with a
+// A folder of sources at a quick check: its files with their functions and types, those first that have to do with a
 // subject, within a budget of tokens. What an author is shown of a contract, of examples, or of a framework's checkout.
 #pragma once
 

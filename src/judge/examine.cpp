@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
+#include "judge/exam_plan.h"
+#include "judge/long_run.h"
 #include "judge/precision.h"
 #include "judge/secret.h"
 #include "ops/draw.h"
-#include "ops/lengths.h"
 #include "ops/pattern.h"
 
 namespace kw::judge {
@@ -16,20 +19,23 @@ namespace {
 using namespace std::chrono_literals;
 using targets::Clock;
 using targets::Instance;
-using targets::Place;
+using targets::Placement;
 
 constexpr auto kMostLoadTime = 5s;
 // A call may take this long, and longer where the reference itself does.
 constexpr auto kMostCallTime = 5s;
 constexpr int kReferenceTimes = 20;
-constexpr std::size_t kHiddenShapes = 12;
 // Hard values are tried on the task's own shape too, as long as its references take no longer than this.
 constexpr auto kMostReferenceTime = 250ms;
 
 // Where each of a case's three calls lies. The first is judged by its values; the others must give its bits.
-constexpr Place kPlaces[] = {Place::aligned, Place::at_end, Place::shifted};
-// Hidden shapes are no larger than a few times the task's own.
-constexpr std::uint64_t kLargestTimes = 4;
+constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placement::shifted};
+// Many calls in a row are for shapes with no more elements than this.
+constexpr std::uint64_t kSmallBytes = 1 << 14;
+constexpr int kWatchedShapes = 6;
+constexpr int kShapesInTwo = 8;
+// Two instances keep memory at once.
+constexpr std::uint64_t kManyCalls = 2;
 
 // The same bits, where a NaN is any NaN.
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -56,45 +62,32 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b) {
 
 class Examiner {
  public:
-  Examiner(const Exam& exam, std::unique_ptr<targets::Calls> calls, std::unique_ptr<targets::LoadedKernel> kernel)
-      : exam_(exam), random_(exam.seed), calls_(std::move(calls)), kernel_(std::move(kernel)) {}
+  Examiner(const Exam& exam, Random random, std::unique_ptr<targets::Calls> calls,
+           std::unique_ptr<targets::LoadedKernel> kernel)
+      : exam_(exam), random_(random), calls_(std::move(calls)), kernel_(std::move(kernel)) {}
 
-  Result<Examined> run() {
+  Result<Examined> run(const std::vector<PlannedCase>& plan) {
     found(VerdictStage::load, kernel_->finish_loading(Clock::now() + kMostLoadTime));
     if (rejected()) return examined_;
     examined_.varies = kernel_->varies();
-    const Task& task = *exam_.task;
-    if (exam_.glance != nullptr) {
-      KW_CHECK(examine_case(task.lengths, ops::Manner::typical, VerdictStage::verify));
-      if (!rejected()) found(VerdictStage::behaviour, kernel_->behaviour());
-      return examined_;
-    }
-    const std::vector<Lengths> hidden = ops::hidden_lengths(task, random_.bits(), kHiddenShapes);
     const auto begin = Clock::now();
-    KW_CHECK(examine_case(task.lengths, ops::Manner::typical, VerdictStage::verify));
-    if (!rejected()) KW_CHECK(examine_case(task.lengths, ops::Manner::typical, VerdictStage::verify, true));
-    for (ops::Manner manner : ops::kManners) {
+    for (const PlannedCase& one : plan) {
       if (rejected()) return examined_;
-      if (!hidden.empty() && Clock::now() - begin > kMostReferenceTime) break;
-      if (manner != ops::Manner::typical) KW_CHECK(examine_case(task.lengths, manner, VerdictStage::verify));
+      if (one.optional && Clock::now() - begin > kMostReferenceTime) continue;
+      KW_CHECK(examine_case(one));
     }
-    // Each manner on some hidden shape, and typical values on all others.
-    const std::size_t turn = random_.bits() % std::size(ops::kManners);
-    for (std::size_t i = 0; i < hidden.size() && !rejected(); ++i) {
-      ops::Manner manner = ops::kManners[(i + turn) % std::size(ops::kManners)];
-      // Bounds of sums hold for roundings as good as random. Long sums of equal terms are none: they drift.
-      if (is_much_longer(hidden[i])) manner = ops::Manner::typical;
-      KW_CHECK(examine_case(hidden[i], manner, VerdictStage::hidden));
-    }
+    if (exam_.quick_check == nullptr && !rejected()) KW_CHECK(examine_further(plan));
     if (!rejected()) found(VerdictStage::behaviour, kernel_->behaviour());
     return examined_;
   }
 
  private:
-  bool is_much_longer(const Lengths& lengths) const {
-    return std::ranges::any_of(lengths,
-                               [&](const auto& one) { return one.second > 2 * exam_.task->lengths.at(one.first); });
-  }
+  // What a case is called, and what a wrong answer in it means.
+  struct Asked {
+    VerdictStage stage;
+    Json about;
+    bool typical;
+  };
 
   bool rejected() const { return examined_.finding.has_value(); }
   // Nothing where the reason is none.
@@ -104,33 +97,201 @@ class Examiner {
     examined_.finding = Finding{where, std::move(reason)};
   }
 
-  // `thin`: most elements are zero, as precision.h says; nothing is done where that makes no sense.
-  Status examine_case(const Lengths& lengths, ops::Manner manner, VerdictStage stage, bool thin = false) {
-    KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
+  Status examine_case(const PlannedCase& one) {
+    KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, one.lengths, one.threads));
     Json values = Json::object();
-    for (const auto& [name, value] : lengths) values[name] = value;
-    const Asked asked{.stage = stage,
-                      .about = {{"values", thin ? "few" : std::string(ops::name_of(manner))}, {"lengths", values}},
-                      .typical = !thin && manner == ops::Manner::typical};
-    if (exam_.glance != nullptr) {
-      return examine_answers(instance, exam_.glance->inputs, exam_.glance->expected, kMostCallTime, asked);
+    for (const auto& [name, value] : one.lengths) values[name] = value;
+    const std::string class_name = one.thin ? "few" : std::string(ops::name_of(one.input_class));
+    const Asked asked{.stage = one.hidden ? VerdictStage::hidden : VerdictStage::verify,
+                      .about = {{"values", class_name}, {"lengths", values}},
+                      .typical = !one.thin && one.input_class == ops::InputClass::typical};
+    if (exam_.quick_check != nullptr) {
+      return examine_answers(instance, exam_.quick_check->inputs, exam_.quick_check->expected, kMostCallTime, asked);
     }
-    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, manner, secret());
-    if (thin && !thin_out(instance.graph, inputs, random_)) return {};
+    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, one.input_class, secret());
+    if (one.thin && !thin_out(instance.graph, inputs, random_)) return {};
+    if (!one.thin) repeat_the_last(instance, one.input_class, inputs);
     const auto begin = Clock::now();
     const auto expected = ops::evaluate(instance.graph, inputs);
     // Values that the operator forbids were drawn: nothing is known of this case.
     if (!expected.ok()) return {};
+    note_coverage(one, class_name);
     return examine_answers(instance, inputs, *expected, kMostCallTime + kReferenceTimes * (Clock::now() - begin),
                            asked);
   }
 
-  // What a case is called, and what a wrong answer in it means.
-  struct Asked {
-    VerdictStage stage;
-    Json about;
-    bool typical;
-  };
+  // Now and then the first input begins as it did in the case before, in another shape: whoever takes a few values for
+  // the whole shows.
+  void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
+    const bool corrected =
+        std::ranges::any_of(instance.graph.nodes, [](const ops::GraphNode& node) { return bool(node.call.op->draw); });
+    if (corrected || inputs.empty() || instance.constant[0] || inputs[0].dtype() != DType::float32) return;
+    if (last_class_ == input_class && random_.chance(0.5)) {
+      const auto from = last_input_.as<float>();
+      std::copy_n(from.begin(), std::min(from.size(), inputs[0].as<float>().size()), inputs[0].as<float>().begin());
+    }
+    last_class_ = input_class;
+    last_input_ = inputs[0];
+  }
+
+  void note_coverage(const PlannedCase& one, const std::string& class_name) {
+    Coverage& coverage = examined_.coverage;
+    ++coverage.cases;
+    if (shapes_.insert(one.lengths).second) ++coverage.shapes;
+    for (const auto& [name, value] : one.lengths) {
+      Coverage::Range& range = coverage.lengths.try_emplace(name, Coverage::Range{value, value, 0}).first->second;
+      range.low = std::min(range.low, value);
+      range.high = std::max(range.high, value);
+      range.count += lengths_[name].insert(value).second;
+    }
+    ++coverage.input_classes[class_name];
+    if (!one.hidden && std::ranges::find(coverage.own_classes, class_name) == coverage.own_classes.end()) {
+      coverage.own_classes.push_back(class_name);
+    }
+    coverage.threads.insert(one.threads);
+    coverage.placements = {"aligned", "at the end of memory", "not aligned"};
+  }
+
+  // Beyond single cases: other weights, many calls, and what lies beside outputs.
+  Status examine_further(const std::vector<PlannedCase>& plan) {
+    std::vector<Lengths> shapes = {exam_.task->lengths};
+    for (const PlannedCase& one : plan) {
+      if (one.hidden) shapes.push_back(one.lengths);
+    }
+    KW_TRY(shapes, small_ones(std::move(shapes)));
+    int in_two = 0, watched = 0;
+    bool long_run = false;
+    for (const Lengths& lengths : shapes) {
+      if (rejected() || (in_two == kShapesInTwo && watched == kWatchedShapes && long_run)) return {};
+      KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
+      const Asked asked{.stage = VerdictStage::hidden,
+                        .about = {{"values", "typical"}, {"lengths", Json::object()}},
+                        .typical = false};
+      if (in_two < kShapesInTwo && instance.constant_bytes() > 0) {
+        ++in_two;
+        KW_CHECK(examine_two(instance, asked));
+      }
+      if (rejected() || (watched == kWatchedShapes && long_run)) continue;
+      LongRun run{.calls = calls_.get(),
+                  .kernel = kernel_.get(),
+                  .instance = &instance,
+                  .most_calls = exam_.device->most_calls(),
+                  .inputs = {},
+                  .answers = {}};
+      KW_TRY(const bool ready, prepare_run(run, asked));
+      if (!ready) continue;
+      if (!long_run) {
+        KW_TRY(Reason reason, judge::run_long(run, examined_.varies, random_, &examined_.coverage.calls_in_a_row));
+        found_in(asked, VerdictStage::behaviour, named(std::move(reason), instance));
+        long_run = true;
+      }
+      if (watched < kWatchedShapes && !rejected()) {
+        ++watched;
+        KW_TRY(Reason reason, run_in_place(run, examined_.varies, random_));
+        found_in(asked, VerdictStage::behaviour, named(std::move(reason), instance));
+        if (rejected()) return {};
+        KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
+        found_in(asked, VerdictStage::guard, named(std::move(seen), instance));
+      }
+    }
+    return {};
+  }
+
+  // Those with outputs that are small, in any order; the smallest where none is.
+  Result<std::vector<Lengths>> small_ones(std::vector<Lengths> shapes) {
+    std::vector<Lengths> small, smallest;
+    std::uint64_t least = ~std::uint64_t{0};
+    random_.shuffle(std::span(shapes));
+    for (Lengths& lengths : shapes) {
+      KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
+      if (std::ranges::any_of(instance.outputs, [](const TensorType& type) { return type.shape.count() == 0; })) {
+        continue;
+      }
+      if (instance.all_bytes() < least) {
+        least = instance.all_bytes();
+        smallest = {lengths};
+      }
+      if (instance.all_bytes() <= kSmallBytes) small.push_back(std::move(lengths));
+    }
+    return small.empty() ? smallest : small;
+  }
+
+  // Some inputs, and the kernel's answers to them, if these are right.
+  Result<bool> prepare_run(LongRun& run, const Asked& asked) {
+    constexpr std::size_t kSets = 4;
+    const Instance& instance = *run.instance;
+    const std::vector<Placement> places(kSets, Placement::aligned);
+    KW_CHECK(calls_->lay_out(instance, places, random_));
+    std::vector<std::vector<ops::WideTensor>> expected;
+    for (std::size_t set = 0; set < kSets; ++set) {
+      run.inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
+      for (std::size_t i = 0; i < run.inputs[set].size(); ++i) {
+        if (instance.constant[i]) run.inputs[set][i] = run.inputs[0][i];
+        if (set == 0 || !instance.constant[i]) calls_->write(set, i, run.inputs[set][i]);
+      }
+      auto one = ops::evaluate(instance.graph, run.inputs[set]);
+      if (!one.ok()) return false;
+      expected.push_back(*std::move(one));
+    }
+    KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, Clock::now() + kMostCallTime));
+    found_in(asked, asked.stage, std::move(arranged));
+    if (!rejected()) found_in(asked, asked.stage, kernel_->run(0, kSets, Clock::now() + kMostCallTime));
+    for (std::size_t set = 0; set < kSets && !rejected(); ++set) {
+      Reason problem;
+      run.answers.push_back(outputs_of(*kernel_, instance, set, &problem));
+      found_in(asked, asked.stage, named(std::move(problem), instance));
+      if (!rejected()) compare_all(expected[set], run.answers[set], instance, asked);
+    }
+    return !rejected();
+  }
+
+  // Two prepared instances with other weights take turns; then each gets the other's weights at its own address.
+  Status examine_two(const Instance& instance, const Asked& asked) {
+    constexpr std::size_t kEach = 2;
+    std::vector<Placement> places;
+    for (std::size_t i = 0; i < 2 * kEach; ++i) places.push_back(random_.pick(kPlaces));
+    std::vector<std::vector<Tensor>> inputs;
+    std::vector<std::vector<ops::WideTensor>> expected;
+    for (int i = 0; i < 2; ++i) {
+      inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
+      auto one = ops::evaluate(instance.graph, inputs.back());
+      if (!one.ok()) return {};
+      expected.push_back(*std::move(one));
+    }
+    KW_TRY(const bool can, calls_->lay_out_two(instance, places, random_));
+    if (!can) return {};
+    examined_.coverage.instances = 2;
+    for (std::size_t swapped = 0; swapped < 2; ++swapped) {
+      for (std::size_t call = 0; call < 2 * kEach; ++call) {
+        const std::vector<Tensor>& set = inputs[(call / kEach) ^ swapped];
+        for (std::size_t i = 0; i < set.size(); ++i) {
+          if (call % kEach == 0 || !instance.constant[i]) calls_->write(call, i, set[i]);
+        }
+      }
+      KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, Clock::now() + kMostCallTime));
+      found_in(asked, asked.stage, std::move(arranged));
+      for (std::size_t turn = 0; turn < 2 * kEach && !rejected(); ++turn) {
+        // Who had the last turn has the next one with its new weights.
+        const std::size_t call = (turn % 2 ^ swapped) * kEach + turn / 2;
+        kernel_->outputs().poison(call, static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d), false);
+        found_in(asked, asked.stage, kernel_->run(call, 1, Clock::now() + kMostCallTime));
+        if (rejected()) return {};
+        Reason problem;
+        const std::vector<Tensor> got = outputs_of(*kernel_, instance, call, &problem);
+        found_in(asked, asked.stage, named(std::move(problem), instance));
+        const std::vector<ops::WideTensor>& wanted = expected[(call / kEach) ^ swapped];
+        for (std::size_t i = 0; i < got.size() && !rejected(); ++i) {
+          const ops::Comparison comparison = ops::compare(wanted[i], got[i]);
+          if (comparison.right()) continue;
+          Reason reason{ReasonCode::wrong_in_two, comparison.data(wanted[i])};
+          reason.params["output"] = i;
+          found_in(asked, VerdictStage::behaviour, named(std::move(reason), instance));
+        }
+      }
+      if (rejected()) return {};
+    }
+    return {};
+  }
 
   // In this case: its name goes with the reason, and whether its author may know it.
   void found_in(const Asked& asked, VerdictStage stage, Reason reason) {
@@ -142,8 +303,11 @@ class Examiner {
 
   Status examine_answers(const Instance& instance, const std::vector<Tensor>& inputs,
                          const std::vector<ops::WideTensor>& expected, Clock::duration most_time, const Asked& asked) {
-    ++examined_.cases;
-    KW_CHECK(calls_->lay_out(instance, kPlaces, random_));
+    // Any of them first: constants lie in the way of the first.
+    Placement places[std::size(kPlaces)];
+    std::ranges::copy(kPlaces, places);
+    if (exam_.quick_check == nullptr) std::ranges::rotate(places, places + random_.integer(0, std::ssize(kPlaces) - 1));
+    KW_CHECK(calls_->lay_out(instance, places, random_));
     fill_inputs(instance, inputs);
     const auto deadline = [&] { return Clock::now() + most_time; };
     KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, deadline()));
@@ -151,10 +315,11 @@ class Examiner {
     if (rejected()) return {};
     for (std::size_t call = 0; call < calls_->count(); ++call) poison_outputs(call);
     std::vector<Tensor> first;
+    const std::size_t repeated = random_.chance(0.5) ? 0 : std::size(kPlaces) - 1;
     for (std::size_t round = 0; round <= std::size(kPlaces) && !rejected(); ++round) {
-      // The last round repeats the first call over other rubbish.
+      // The last round repeats the first call, or the one before, over other rubbish.
       const bool again = round == std::size(kPlaces);
-      const std::size_t call = again ? 0 : round;
+      const std::size_t call = again ? repeated : round;
       if (again) {
         poison_outputs(call);
         found_in(asked, asked.stage, kernel_->poison_scratch(static_cast<std::uint8_t>(random_.bits()), deadline()));
@@ -172,7 +337,7 @@ class Examiner {
         compare_all(expected, outputs, instance, asked);
         first = std::move(outputs);
       } else {
-        compare_again(expected, first, outputs, instance, call, asked);
+        compare_again(expected, first, outputs, instance, again, asked);
       }
     }
     return {};
@@ -226,25 +391,22 @@ class Examiner {
         found_in(asked, imprecision ? VerdictStage::precision : asked.stage, named(std::move(reason), instance));
         return;
       }
-      if (asked.stage == VerdictStage::verify && asked.typical) {
-        double most = 0;
-        for (std::int64_t k = 0; k < outputs[i].count(); ++k) most = std::max(most, expected[i].slack_at(k));
-        examined_.allowed.push_back(most);
+      if (exam_.quick_check == nullptr && asked.typical && examined_.allowed.size() < outputs.size()) {
+        examined_.allowed.push_back(bound_of(expected[i]));
       }
     }
   }
 
   void compare_again(const std::vector<ops::WideTensor>& expected, const std::vector<Tensor>& first,
-                     const std::vector<Tensor>& outputs, const Instance& instance, std::size_t call,
-                     const Asked& asked) {
+                     const std::vector<Tensor>& outputs, const Instance& instance, bool again, const Asked& asked) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (same_bits(first[i], outputs[i])) continue;
       const ops::Comparison comparison = ops::compare(expected[i], outputs[i]);
       if (!comparison.right()) {
-        Reason reason{call == 0 ? ReasonCode::wrong_when_repeated : ReasonCode::wrong_when_moved,
+        Reason reason{again ? ReasonCode::wrong_when_repeated : ReasonCode::wrong_when_moved,
                       comparison.data(expected[i])};
         reason.params["output"] = i;
-        found_in(asked, call == 0 ? VerdictStage::behaviour : VerdictStage::guard, named(std::move(reason), instance));
+        found_in(asked, again ? VerdictStage::behaviour : VerdictStage::guard, named(std::move(reason), instance));
       } else if (!examined_.varies) {
         const std::int64_t at = first_difference(first[i], outputs[i]);
         found_in(asked, VerdictStage::behaviour,
@@ -253,7 +415,7 @@ class Examiner {
                    {"element", at},
                    {"first", fmt::format("{:.9g}", first[i].real(at))},
                    {"then", fmt::format("{:.9g}", outputs[i].real(at))},
-                   {"repeated", call == 0}}});
+                   {"repeated", again}}});
       }
     }
   }
@@ -263,6 +425,10 @@ class Examiner {
   std::unique_ptr<targets::Calls> calls_;
   std::unique_ptr<targets::LoadedKernel> kernel_;
   Examined examined_;
+  std::optional<ops::InputClass> last_class_;
+  Tensor last_input_;                                      // of the case before
+  std::set<Lengths> shapes_;                               // that were tried
+  std::map<std::string, std::set<std::int64_t>> lengths_;  // the values of each
   std::uint8_t poisons_[std::size(kPlaces)] = {};
 };
 
@@ -296,14 +462,19 @@ Result<Instance> instance_for(const targets::Device& device, const Task& task, c
 }
 
 Result<Examined> examine(const Exam& exam) {
-  KW_TRY(const Instance own, instance_for(*exam.device, *exam.task, exam.task->lengths, exam.threads));
+  Random random(exam.seed);
+  const std::vector<PlannedCase> plan =
+      exam.quick_check != nullptr ? std::vector<PlannedCase>{{.lengths = exam.task->lengths, .threads = exam.threads}}
+                                  : plan_exam(*exam.task, exam.threads, random);
+  targets::Limits limits{.threads = exam.threads};
+  for (const PlannedCase& one : plan) {
+    KW_TRY(const Instance instance, instance_for(*exam.device, *exam.task, one.lengths, one.threads));
+    limits.memory_bytes = std::max(limits.memory_bytes, kManyCalls * instance.all_bytes());
+    limits.constant_bytes = std::max(limits.constant_bytes, kManyCalls * instance.constant_bytes());
+  }
   KW_TRY(std::unique_ptr<targets::Calls> calls, exam.device->make_calls());
-  KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel,
-         exam.device->load(*exam.built, *calls,
-                           {.threads = exam.threads,
-                            .memory_bytes = kLargestTimes * own.all_bytes(),
-                            .constant_bytes = kLargestTimes * own.constant_bytes()}));
-  return Examiner(exam, std::move(calls), std::move(kernel)).run();
+  KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel, exam.device->load(*exam.built, *calls, limits));
+  return Examiner(exam, random, std::move(calls), std::move(kernel)).run(plan);
 }
 
 }  // namespace kw::judge

@@ -9,7 +9,8 @@
 
 #include "base/result.h"
 #include "core/verdict.h"
-#include "judge/glance.h"
+#include "judge/quick_check.h"
+#include "judge/timed_answers.h"
 #include "ops/compare.h"
 #include "ops/op.h"
 #include "targets/target.h"
@@ -26,9 +27,9 @@ struct Examined {
   std::optional<Finding> finding;
   double max_error = 0;  // of what was compared, in parts of what is allowed
   bool varies = false;
-  // For each output: the largest error that typical inputs allow an element.
-  std::vector<double> allowed;
-  int cases = 0;
+  // For each output: what typical inputs allow an element.
+  std::vector<ElementBound> allowed;
+  Coverage coverage;
 };
 
 struct Exam {
@@ -37,7 +38,7 @@ struct Exam {
   const targets::Built* built = nullptr;
   int threads = 1;
   std::uint64_t seed = 0;
-  const Glance* glance = nullptr;  // only these inputs, in the task's own shape
+  const QuickCheck* quick_check = nullptr;  // only these inputs, in the task's own shape
 };
 
 Result<Examined> examine(const Exam& exam);

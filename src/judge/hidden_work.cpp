@@ -17,15 +17,32 @@ constexpr double kFreeNs = 300;
 constexpr double kMostShare = 0.1;
 constexpr double kMostNs = 2'000;
 constexpr double kMostNsWhenBusy = 1'000'000;
-// Medians that differ by so many of their standard errors differ.
-constexpr double kSureErrors = 4;
+// Means that differ by so many of the others' standard errors differ.
+constexpr double kSureErrors = 6;
+// In the others' turns, what is beyond this share of them is chance.
+constexpr double kUsualShare = 0.9;
+// The largest values of a mean that are left out.
+constexpr double kLeftOut = 0.2;
 
-// The standard error of a median, from the spread around it.
-double error_of_median(const std::vector<double>& values) {
-  const double middle = median_of(values);
-  std::vector<double> distances;
-  for (double value : values) distances.push_back(std::fabs(value - middle));
-  return 1.86 * median_of(distances) / std::sqrt(static_cast<double>(values.size()));
+// Without the largest ones.
+struct Mean {
+  double value = 0;
+  double error = 0;
+};
+
+Mean mean_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  values.resize(values.size() - static_cast<std::size_t>(kLeftOut * static_cast<double>(values.size())));
+  const double n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  return {sum / n, std::sqrt(squares / n / n)};
+}
+
+double quantile_of(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 std::vector<double> seen_in(const std::vector<const Turns*>& kernels, bool only_clean) {
@@ -47,11 +64,27 @@ Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, doub
     ours = seen_in({&own}, false);
     theirs = seen_in(others, false);
   }
-  const double tolerated_ns = sure ? kMostShare * lap_ns + kMostNs : lap_ns + kMostNsWhenBusy;
-  if (ours.empty() || theirs.empty()) return {0, tolerated_ns};
-  const double error = std::hypot(error_of_median(ours), error_of_median(theirs));
-  const double free_ns = kSureErrors * error + kFreeShare * lap_ns + kFreeNs;
-  return {std::max(median_of(ours) - median_of(theirs) - free_ns, 0.0), tolerated_ns};
+  Excess excess{.ns = std::vector<double>(own.excess_ns.size(), 0.0),
+                .tolerated_ns = sure ? kMostShare * lap_ns + kMostNs : lap_ns + kMostNsWhenBusy};
+  if (ours.empty() || theirs.empty()) return excess;
+  const double free_ns = kFreeShare * lap_ns + kFreeNs;
+  if (!sure) {
+    // Waiting for an interrupted judge looks like work, now and then by milliseconds: medians alone tell something.
+    excess.mean_ns = std::max(median_of(ours) - median_of(theirs) - free_ns, 0.0);
+    std::ranges::fill(excess.ns, excess.mean_ns);
+    return excess;
+  }
+  // Turn by turn beyond what others hardly ever need; and all together beyond what they need on average.
+  const double usual_ns = quantile_of(theirs, kUsualShare) + free_ns;
+  const auto beyond = [&](double ns) { return std::max(ns - usual_ns, 0.0); };
+  const Mean rivals = mean_of(theirs);
+  const double owed_ns = std::max(mean_of(ours).value - rivals.value - kSureErrors * rivals.error - free_ns, 0.0);
+  for (double& ns : ours) ns = beyond(ns);
+  const double charged_ns = mean_of(ours).value;
+  const double rest_ns = std::max(owed_ns - charged_ns, 0.0);
+  for (std::size_t i = 0; i < excess.ns.size(); ++i) excess.ns[i] = beyond(own.excess_ns[i]) + rest_ns;
+  excess.mean_ns = charged_ns + rest_ns;
+  return excess;
 }
 
 }  // namespace kw::judge

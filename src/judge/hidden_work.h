@@ -17,12 +17,14 @@ struct Turns {
 };
 
 struct Excess {
-  double ns = 0;            // to be charged: beyond what others need, chance and the use of memory
-  double tolerated_ns = 0;  // what is charged beyond this is no chance
+  std::vector<double> ns;   // to be charged, turn by turn: beyond what others need, chance and the use of memory
+  double mean_ns = 0;       // of them, the largest ones left out
+  double tolerated_ns = 0;  // more than this is no chance
 };
 
-// Of a kernel whose lap takes `lap_ns`, against others. Each turn stands for itself: a busy machine that leaves hardly
-// a round whole leaves many of them.
+// Of a kernel whose lap takes `lap_ns`, against others. How far the others' turns spread says what chance may do; the
+// kernel's own spread counts for nothing, so that nobody is excused for work that varies. Each turn stands for itself:
+// a busy machine that leaves hardly a round whole leaves many of them.
 Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, double lap_ns);
 
 }  // namespace kw::judge

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compose/plain.h"
+#include "judge/plain_source.h"
 #include "ops/graph.h"
 
 namespace kw::judge {
@@ -11,7 +11,7 @@ namespace {
 constexpr char kPlain[] = "plain";
 constexpr char kReference[] = "reference";
 constexpr std::size_t kMostKept = 64;  // of builds
-constexpr int kGlanceRounds = 10;
+constexpr int kQuickCheckRounds = 10;
 
 void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.stage = stage;
@@ -41,16 +41,17 @@ Result<Inspected> Judge::inspect(const Case& one) {
   Verdict& verdict = inspected.verdict;
   verdict.task = one.task->name;
   verdict.target = device_->name();
-  verdict.tier = device_->isolation();
+  verdict.isolation = device_->isolation();
   verdict.caches = one.cold ? "cold" : "warm";
-  verdict.glanced = one.glance != nullptr;
+  verdict.only_quick_check = one.quick_check != nullptr;
 
   const auto tunables = read_tunables(one.source.text);
   if (!tunables.ok()) {
     reject(verdict, VerdictStage::build, bad_source(one.source, tunables.error()));
     return inspected;
   }
-  const auto choice = choose(*tunables, one.settings);
+  const BuildOptions options = targets::build_options(device_->name());
+  const auto choice = choose(*tunables, one.settings, options);
   if (!choice.ok()) {
     // What the source itself says is the candidate's fault, what was set from outside is not.
     if (!one.settings.empty()) return choice.error();
@@ -70,9 +71,10 @@ Result<Inspected> Judge::inspect(const Case& one) {
                                            .built = &built,
                                            .threads = one.threads,
                                            .seed = secret(),
-                                           .glance = one.glance}));
+                                           .quick_check = one.quick_check}));
   verdict.max_error = examined.max_error;
   verdict.varies = examined.varies;
+  verdict.coverage = examined.coverage;
   if (examined.finding) {
     reject(verdict, examined.finding->stage, examined.finding->reason);
     return inspected;
@@ -89,14 +91,14 @@ Result<Inspected> Judge::inspect(const Case& one) {
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (!one.plain) {
     // Others are enough.
-  } else if (const auto source = compose::plain_kernel(graph); source.ok()) {
+  } else if (const auto source = plain_source(device_->name(), graph); source.ok()) {
     // At the level that was asked for from outside; what the candidate's source asks for is for itself alone.
     Settings level;
     for (const char* name : {"compiler", "flags"}) {
       if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
     }
-    KW_TRY(const Choice plain_choice, choose({}, level));
-    KW_TRY(const auto theirs, build({"plain.cpp", *source}, plain_choice));
+    KW_TRY(const Choice plain_choice, choose({}, level, options));
+    KW_TRY(const auto theirs, build(*source, plain_choice));
     if (theirs->ok()) {
       add_rival(kPlain, theirs);
     } else {
@@ -107,7 +109,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   }
   for (const Source& other : one.against) {
     KW_TRY(const Tunables theirs, read_tunables(other.text));
-    KW_TRY(const Choice their_choice, choose(theirs, {}));
+    KW_TRY(const Choice their_choice, choose(theirs, {}, options));
     KW_TRY(const auto rival, build(other, their_choice));
     if (!rival->ok()) return fail("{}: the rival {}", other.name, text_of(rival->reason));
     add_rival(other.name, rival);
@@ -156,20 +158,24 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
     const std::lock_guard guard(*judge->lock_);
     --judge->timing_now_;
   });
-  RaceRules rules{
-      .threads = one.threads, .cold = one.cold, .budget_s = one.budget_s, .seed = secret(), .glance = one.glance};
-  if (one.glance != nullptr) rules.fewest_rounds = kGlanceRounds;
+  RaceRules rules{.threads = one.threads,
+                  .cold = one.cold,
+                  .budget_s = one.budget_s,
+                  .seed = secret(),
+                  .quick_check = one.quick_check};
+  if (one.quick_check != nullptr) rules.fewest_rounds = kQuickCheckRounds;
   if (one.pairs) {
     rules.most_rounds = *one.pairs;
     rules.stops_early = false;
     rules.budget_s = 600;
   }
   KW_TRY(const RaceResult result, race(*one.task, *device_, {one.source.name, inspected.built.get()}, inspected.rivals,
-                                       one.guests, inspected.allowed, rules));
+                                       one.frameworks, inspected.allowed, rules));
   if (result.finding) {
     reject(verdict, result.finding->stage, result.finding->reason);
     return verdict;
   }
+  verdict.coverage.timed_calls_verified = result.verified;
   verdict.time_ns = result.time_ns;
   verdict.noise = result.noise;
   for (std::size_t i = 0; i < inspected.rivals.size(); ++i) {
@@ -188,21 +194,21 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                                 .claimed = ratio.differs_by_more_than(result.noise),
                                 .times = result.pairs[i]});
   }
-  for (const GuestResult& guest : result.guests) {
-    if (!guest.dropped.empty()) {
-      verdict.left_out.push_back({guest.name, guest.version, guest.dropped, guest.by_accident});
+  for (const FrameworkResult& framework : result.frameworks) {
+    if (!framework.dropped.empty()) {
+      verdict.left_out.push_back({framework.name, framework.version, framework.dropped, framework.by_accident});
       continue;
     }
-    const Ratio& ratio = guest.ratio;
-    verdict.speedups.push_back({.rival = guest.name,
+    const Ratio& ratio = framework.ratio;
+    verdict.speedups.push_back({.rival = framework.name,
                                 .median = ratio.median,
                                 .low = ratio.low,
                                 .high = ratio.high,
-                                .pairs = static_cast<int>(guest.pairs.size()),
+                                .pairs = static_cast<int>(framework.pairs.size()),
                                 .claimed = ratio.differs_by_more_than(result.noise),
-                                .times = guest.pairs,
-                                .called = Called{guest.version, guest.as_called.median, guest.as_called.low,
-                                                 guest.as_called.high, guest.time_ns, guest.overhead_ns}});
+                                .times = framework.pairs,
+                                .called = Called{framework.version, framework.as_called.median, framework.as_called.low,
+                                                 framework.as_called.high, framework.time_ns, framework.overhead_ns}});
   }
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (const auto least_ns = device_->least_time_ns(ops::cost_of(graph), one.threads)) {

@@ -29,11 +29,12 @@ inline constexpr char kUsualDevice[] = "cpu";
 
 // What is to be judged, and how.
 struct Case {
+  std::string device = kUsualDevice;  // that the judge was opened for
   const Task* task = nullptr;
   Source source;
   Settings settings;
-  std::vector<Source> against;  // rivals besides the plain kernel
-  std::vector<Guest*> guests;   // and frameworks
+  std::vector<Source> against;              // rivals besides the plain kernel
+  std::vector<FrameworkRival*> frameworks;  // and frameworks
   // A rival that stands there built already, before all others; for searches, whose candidates all meet the same one.
   std::shared_ptr<const Built> reference = nullptr;
   int threads = 1;
@@ -41,7 +42,7 @@ struct Case {
   double budget_s = 2;       // of timing
   std::optional<int> pairs;  // exactly this many, no early end
   bool plain = true;         // the plain kernel is a rival
-  const Glance* glance = nullptr;
+  const QuickCheck* quick_check = nullptr;
   bool timed = true;  // false: stops when the candidate is known to be right
 };
 
@@ -49,9 +50,9 @@ struct Case {
 struct Inspected {
   Verdict verdict;  // says accepted when nothing was found against it
   std::shared_ptr<const Built> built;
-  std::vector<double> allowed;
+  std::vector<ElementBound> allowed;
   std::string plain_problem;  // why the plain kernel is no rival here
-  std::vector<Contestant> rivals;
+  std::vector<NamedBuild> rivals;
   std::vector<std::shared_ptr<const Built>> rival_builds;
 };
 
@@ -78,8 +79,8 @@ class Judge {
   targets::Device& device() { return *device_; }
 
  private:
-  // From the device, or as it was built before: a search judges in full what it glanced at, and all candidates of a
-  // task meet the same rivals.
+  // From the device, or as it was built before: a search judges in full what it checked quickly, and all candidates
+  // of a task meet the same rivals.
   Result<std::shared_ptr<const Built>> build(const Source& source, const Choice& choice);
 
   Judge* count_timing();

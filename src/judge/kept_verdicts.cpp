@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "compose/plain.h"
+#include "judge/plain_source.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
 #include "targets/target.h"
@@ -57,12 +57,12 @@ fs::path file_of(const std::string& key) {
 }  // namespace
 
 std::string key_of(const Case& one) {
-  std::string key = targets::identity_of(kUsualDevice) + targets::state_of("/proc/self/exe");
+  std::string key = targets::identity_of(one.device) + targets::state_of("/proc/self/exe");
   key += text_of_task(*one.task);
   // Its parts may have been edited.
   if (const auto graph = ops::resolve(*one.task); one.plain && graph.ok()) {
-    if (const auto plain = compose::plain_kernel(*graph); plain.ok())
-      key += fmt::format("plain {:016x}\n", hash_of(*plain));
+    if (const auto plain = plain_source(one.device, *graph); plain.ok())
+      key += fmt::format("plain {:016x}\n", hash_of(plain->text));
   }
   key += fmt::format("threads {} cold {} budget {} pairs {} timed {}\n", one.threads, one.cold, one.budget_s,
                      one.pairs.value_or(0), one.timed);
@@ -70,7 +70,8 @@ std::string key_of(const Case& one) {
   key += fmt::format("source {} {}\n{}\n", one.source.name, one.source.text.size(), one.source.text);
   for (const Source& rival : one.against)
     key += fmt::format("rival {} {}\n{}\n", rival.name, rival.text.size(), rival.text);
-  for (const Guest* guest : one.guests) key += fmt::format("guest {} {}\n", guest->name(), guest->version());
+  for (const FrameworkRival* framework : one.frameworks)
+    key += fmt::format("framework {} {}\n", framework->name(), framework->version());
   return key;
 }
 

@@ -27,21 +27,21 @@ std::vector<double> LapBook::counted(const std::vector<double>& of_rounds) const
   return kept;
 }
 
-std::vector<double> LapBook::times_of(std::size_t who, double charged_ns) const {
-  std::vector<double> laps = counted(laps_ns_[who]);
-  for (double& lap : laps) lap += who == 0 ? charged_ns : 0;
-  return laps;
+std::vector<double> LapBook::times_of(std::size_t who, const Charges& charged_ns) const {
+  std::vector<double> laps = laps_ns_[who];
+  for (std::size_t i = 0; i < std::min(laps.size(), charged_ns.size()) && who == 0; ++i) laps[i] += charged_ns[i];
+  return counted(laps);
 }
 
-std::vector<Pair> LapBook::pairs(std::size_t a, std::size_t b, double charged_ns) const {
+std::vector<Pair> LapBook::pairs(std::size_t a, std::size_t b, const Charges& charged_ns) const {
   return paired(times_of(a, charged_ns), times_of(b, charged_ns));
 }
 
-std::vector<Pair> LapBook::pairs_with(const std::vector<double>& theirs_ns, double charged_ns) const {
+std::vector<Pair> LapBook::pairs_with(const std::vector<double>& theirs_ns, const Charges& charged_ns) const {
   return paired(times_of(0, charged_ns), counted(theirs_ns));
 }
 
-std::optional<Ratio> LapBook::ratio(std::size_t a, std::size_t b, double charged_ns) const {
+std::optional<Ratio> LapBook::ratio(std::size_t a, std::size_t b, const Charges& charged_ns) const {
   const std::vector<Pair> all = pairs(a, b, charged_ns);
   if (all.size() < kFewestPairs) return std::nullopt;
   return ratio_of_pairs(all, seed_);

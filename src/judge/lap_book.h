@@ -10,6 +10,9 @@
 
 namespace kw::judge {
 
+// Of one call of the candidate, one a round: work that it did outside of that round's lap. Empty: none.
+using Charges = std::vector<double>;
+
 class LapBook {
  public:
   // With the candidate first, its rivals after it, and a copy of the first rival, or of the candidate, last.
@@ -24,13 +27,13 @@ class LapBook {
   // Of one figure a round, those of the rounds that count.
   std::vector<double> counted(const std::vector<double>& of_rounds) const;
 
-  // Of one call. `charged_ns` is added to each of the candidate's: work that it did outside of its laps.
-  std::vector<double> times_of(std::size_t who, double charged_ns = 0) const;
-  std::vector<Pair> pairs(std::size_t a, std::size_t b, double charged_ns = 0) const;
+  // Of one call. What is charged is added to the candidate's, round by round.
+  std::vector<double> times_of(std::size_t who, const Charges& charged_ns = {}) const;
+  std::vector<Pair> pairs(std::size_t a, std::size_t b, const Charges& charged_ns = {}) const;
   // Against somebody whose laps are kept elsewhere, one a round.
-  std::vector<Pair> pairs_with(const std::vector<double>& theirs_ns, double charged_ns = 0) const;
+  std::vector<Pair> pairs_with(const std::vector<double>& theirs_ns, const Charges& charged_ns = {}) const;
   // None where there are too few pairs.
-  std::optional<Ratio> ratio(std::size_t a, std::size_t b, double charged_ns = 0) const;
+  std::optional<Ratio> ratio(std::size_t a, std::size_t b, const Charges& charged_ns = {}) const;
   // What a kernel and its copy differ by: the far end of the interval. 1 where that is not known.
   double noise() const;
 

@@ -34,8 +34,17 @@ TEST(LapBook, CountsAllRoundsWhereHardlyOneIsClean) {
 
 TEST(LapBook, ChargesHiddenWorkToTheCandidateAlone) {
   const LapBook book = book_of(20, 1000, 3000);
-  EXPECT_NEAR(book.ratio(0, 1, 500)->median, 2, 0.01);
-  EXPECT_NEAR(book.times_of(1, 500).front(), 3001, 5);
+  const Charges charges(20, 500);
+  EXPECT_NEAR(book.ratio(0, 1, charges)->median, 2, 0.01);
+  EXPECT_NEAR(book.times_of(1, charges).front(), 3001, 5);
+}
+
+TEST(LapBook, ChargesEachRoundForItself) {
+  const LapBook book = book_of(20, 1000, 3000);
+  Charges charges(20, 0);
+  charges[3] = 700;
+  EXPECT_NEAR(book.times_of(0, charges)[3], 1701, 2);
+  EXPECT_NEAR(book.times_of(0, charges)[4], 1002, 2);
 }
 
 TEST(LapBook, HasNoRatioOfTooFewPairs) {

@@ -15,6 +15,8 @@ constexpr double kLeastShare = 0.01;
 // Shorter sums have a bound that is narrow enough.
 constexpr double kLongSum = 512;
 constexpr double kTermsLeft = 3;
+// Terms that are to count for nothing lose so many bits.
+constexpr double kLeastLoss = 18, kMostLoss = 40;
 
 }  // namespace
 
@@ -31,7 +33,9 @@ bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& rand
   }
   if (largest == nullptr) return false;
   for (float& value : largest->as<float>()) {
-    if (!random.chance(kTermsLeft / terms)) value = 0;
+    // Not zero: whoever looks for that would know.
+    if (!random.chance(kTermsLeft / terms))
+      value *= static_cast<float>(std::exp2(-random.uniform(kLeastLoss, kMostLoss)));
   }
   return true;
 }

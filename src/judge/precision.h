@@ -17,7 +17,7 @@
 namespace kw::judge {
 
 // Long sums have a wide bound, in which half precision can hide. Where the task has such sums, this leaves only a few
-// elements of its largest float input and makes the others zero: then each sum has few terms, and they show. False: the
+// elements of its largest float input and makes the others tiny: then each sum has few terms, and they show. False: the
 // task has no long sums, and nothing was changed.
 bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& random);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -43,11 +44,17 @@ constexpr auto kBetweenRaces = 200ms;
 constexpr double kWorthRepeatingS = 0.2;
 // In a quick check, this many times slower is far behind.
 constexpr double kFarBehind = 3;
+// Verifying calls by chance may take this share of the budget, on top of it, or so long.
+constexpr double kVerifyShare = 0.25;
+constexpr double kLeastVerify_s = 0.02;
+// Who holds so much more memory at the end, and so much of it a call, keeps some of every call.
+constexpr std::uint64_t kMostGrowth = 128 * 1024;
+constexpr double kMostGrowthOfACall = 16;
 // Of the rounds after the first ones, the share in which a framework's answer is held against the reference.
 constexpr double kFrameworkChecks = 0.02;
 
 // A kernel that takes part.
-struct Runner {
+struct KernelLane {
   std::unique_ptr<targets::LoadedKernel> kernel;
   Turns turns;                  // what it did outside of its laps
   double empty_ns = 0;          // what a lap of no calls takes
@@ -64,41 +71,41 @@ std::vector<std::size_t> turn_order(std::size_t count, Random& random) {
 
 class Race {
  public:
-  Race(const Task& task, targets::Device& device, const std::vector<double>& allowed, const RaceRules& rules)
+  Race(const Task& task, targets::Device& device, const std::vector<ElementBound>& allowed, const RaceRules& rules)
       : task_(task),
         device_(device),
         rules_(rules),
         random_(rules.seed),
-        answers_(allowed, rules.budget_s),
+        answers_(allowed, std::max(kVerifyShare * rules.budget_s, kLeastVerify_s)),
         warmth_(rules.cold ? Warmth::cold : Warmth::warm) {}
 
-  Result<RaceResult> run(const Contestant& candidate, const std::vector<Contestant>& rivals,
-                         const std::vector<Guest*>& guests) {
+  Result<RaceResult> run(const NamedBuild& candidate, const std::vector<NamedBuild>& rivals,
+                         const std::vector<FrameworkRival*>& frameworks) {
     KW_TRY(instance_, instance_for(device_, task_, task_.lengths, rules_.threads));
     KW_TRY(calls_, device_.make_calls());
     KW_CHECK(add(candidate));
-    for (const Contestant& rival : rivals) KW_CHECK(add(rival));
+    for (const NamedBuild& rival : rivals) KW_CHECK(add(rival));
     KW_CHECK(add(rivals.empty() ? candidate : rivals[0]));
-    twin_ = runners_.size() - 1;
-    laps_.emplace(runners_.size(), rules_.seed);
+    twin_ = lanes_.size() - 1;
+    laps_.emplace(lanes_.size(), rules_.seed);
     result_.dropped.resize(rivals.size());
     result_.ratios.resize(rivals.size());
     result_.pairs.resize(rivals.size());
     result_.rival_time_ns.resize(rivals.size());
 
-    for (std::size_t i = 0; i < runners_.size(); ++i) {
-      failed(i, runners_[i].kernel->finish_loading(Clock::now() + kMostLoadTime));
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      failed(i, lanes_[i].kernel->finish_loading(Clock::now() + kMostLoadTime));
     }
     if (stopped()) return result_;
-    for (Guest* guest : guests) {
-      GuestLane lane = GuestLane::open(*guest, instance_, rules_.threads);
+    for (FrameworkRival* framework : frameworks) {
+      FrameworkLane lane = FrameworkLane::open(*framework, instance_, rules_.threads);
       if (rules_.cold) lane.drop("a framework's memory cannot be chilled: it is not compared with --cold");
-      guests_.push_back(std::move(lane));
+      frameworks_.push_back(std::move(lane));
     }
-    weights_ = rules_.glance != nullptr ? rules_.glance->inputs
-                                        : ops::draw_inputs(instance_.graph, ops::Manner::typical, secret());
+    weights_ = rules_.quick_check != nullptr ? rules_.quick_check->inputs
+                                             : ops::draw_inputs(instance_.graph, ops::InputClass::typical, secret());
     turn_ = device_.take_turn(rules_.threads);
-    for (const Runner& runner : runners_) turn_->admit(*runner.kernel);
+    for (const KernelLane& lane : lanes_) turn_->admit(*lane.kernel);
     KW_CHECK(choose_group());
     if (stopped() || far_behind()) return result_;
     KW_CHECK(measure_empty_turns(candidate));
@@ -110,6 +117,7 @@ class Race {
     const auto spent_s = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     while (!stopped()) {
       KW_CHECK(run_round());
+      if (result_.rounds == 0 && !stopped()) held_ = lanes_[0].kernel->memory_held();
       if (rule.ends(++result_.rounds, spent_s(), [&] { return clear(); })) break;
     }
     if (!stopped()) KW_CHECK(conclude());
@@ -123,26 +131,26 @@ class Race {
     if (!stopped()) result_.finding = Finding{stage, std::move(reason)};
   }
 
-  Result<std::unique_ptr<targets::LoadedKernel>> load(const Contestant& contestant) {
-    return device_.load(*contestant.built, *calls_,
+  Result<std::unique_ptr<targets::LoadedKernel>> load(const NamedBuild& named) {
+    return device_.load(*named.built, *calls_,
                         {.threads = rules_.threads,
                          .memory_bytes = instance_.all_bytes(),
                          .constant_bytes = instance_.constant_bytes()});
   }
 
-  Status add(const Contestant& contestant) {
-    KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel, load(contestant));
-    runners_.push_back({.kernel = std::move(kernel)});
+  Status add(const NamedBuild& named) {
+    KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel, load(named));
+    lanes_.push_back({.kernel = std::move(kernel)});
     return {};
   }
 
   // Another process for the candidate.
-  Status restart(const Contestant& candidate) {
-    Runner& runner = runners_[0];
-    KW_TRY(runner.kernel, load(candidate));
-    if (failed(0, runner.kernel->finish_loading(Clock::now() + kMostLoadTime))) return {};
-    turn_->admit(*runner.kernel);
-    KW_TRY(Reason arranged, turn_->arrange(*runner.kernel, *calls_, instance_, Clock::now() + kMostCallTime));
+  Status restart(const NamedBuild& candidate) {
+    KernelLane& lane = lanes_[0];
+    KW_TRY(lane.kernel, load(candidate));
+    if (failed(0, lane.kernel->finish_loading(Clock::now() + kMostLoadTime))) return {};
+    turn_->admit(*lane.kernel);
+    KW_TRY(Reason arranged, turn_->arrange(*lane.kernel, *calls_, instance_, Clock::now() + kMostCallTime));
     if (failed(0, std::move(arranged))) return {};
     // A timed turn first: whoever takes over the host does so there.
     if (timed_run(0, group_)) measure_empty(0);
@@ -163,26 +171,27 @@ class Race {
   }
 
   void drop(std::size_t index, const std::string& why) {
-    runners_[index].failed = why;
+    lanes_[index].failed = why;
     if (index - 1 < result_.dropped.size()) result_.dropped[index - 1] = why;
   }
 
-  bool takes_part(std::size_t index) const { return runners_[index].failed.empty(); }
+  bool takes_part(std::size_t index) const { return lanes_[index].failed.empty(); }
 
   // Buffers for this many calls, and one more that warms up.
   Status arrange(std::size_t calls) {
-    const std::vector<targets::Place> places(calls + 1, targets::Place::aligned);
+    const std::vector<targets::Placement> places(calls + 1, targets::Placement::aligned);
     KW_CHECK(calls_->lay_out(instance_, places, random_));
     group_ = calls;
     for (std::size_t call = 0; call < calls_->count(); ++call) {
       for (std::size_t i = 0; i < weights_.size(); ++i) calls_->write(call, i, weights_[i]);
     }
-    for (std::size_t i = 0; i < runners_.size(); ++i) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (!takes_part(i)) continue;
-      KW_TRY(Reason arranged, turn_->arrange(*runners_[i].kernel, *calls_, instance_, Clock::now() + kMostCallTime));
+      KW_TRY(Reason arranged, turn_->arrange(*lanes_[i].kernel, *calls_, instance_, Clock::now() + kMostCallTime));
       failed(i, std::move(arranged));
     }
-    for (GuestLane& guest : guests_) KW_CHECK(guest.arrange(device_, *calls_, instance_, turn_->core()));
+    for (FrameworkLane& framework : frameworks_)
+      KW_CHECK(framework.arrange(device_, *calls_, instance_, turn_->core()));
     return {};
   }
 
@@ -190,8 +199,8 @@ class Race {
   Status choose_group() {
     KW_CHECK(arrange(1));
     double shortest = 1e18;
-    first_ns_.assign(runners_.size(), 0);
-    for (std::size_t i = 0; i < runners_.size() && !stopped(); ++i) {
+    first_ns_.assign(lanes_.size(), 0);
+    for (std::size_t i = 0; i < lanes_.size() && !stopped(); ++i) {
       double best = 1e18;
       for (int k = 0; k < 3 && !stopped() && takes_part(i); ++k) {
         if (const auto lap = timed_run(i, group_)) best = std::min(best, lap->ns);
@@ -214,7 +223,7 @@ class Race {
 
   // In a quick check, a candidate that takes many times as long as a rival needs no more of everyone's time.
   bool far_behind() {
-    if (rules_.glance == nullptr || twin_ < 2 || !takes_part(1)) return false;
+    if (rules_.quick_check == nullptr || twin_ < 2 || !takes_part(1)) return false;
     const double ratio = first_ns_[1] / first_ns_[0];
     if (ratio * kFarBehind > 1) return false;
     result_.time_ns = first_ns_[0];
@@ -226,26 +235,26 @@ class Race {
   }
 
   // What starting and stopping takes is the same for all, and not the candidate's to say.
-  Status measure_empty_turns(const Contestant& candidate) {
+  Status measure_empty_turns(const NamedBuild& candidate) {
     double empty_ns = 0;
     for (int attempt = 0; attempt < 5 && !stopped(); ++attempt) {
-      for (std::size_t i = 0; i < runners_.size(); ++i) measure_empty(i);
-      empty_ns = runners_[twin_].empty_ns;
-      for (std::size_t i = 1; i < runners_.size(); ++i) {
-        if (takes_part(i)) empty_ns = std::min(empty_ns, runners_[i].empty_ns);
+      for (std::size_t i = 0; i < lanes_.size(); ++i) measure_empty(i);
+      empty_ns = lanes_[twin_].empty_ns;
+      for (std::size_t i = 1; i < lanes_.size(); ++i) {
+        if (takes_part(i)) empty_ns = std::min(empty_ns, lanes_[i].empty_ns);
       }
       if (empty_ns <= kMostEmptyNs || !turn_->watches_clock()) break;
       std::this_thread::sleep_for(20ms);
     }
-    const auto slow_when_empty = [&] { return runners_[0].empty_ns > kSlowEmpty * empty_ns + kSlowEmptyNs; };
+    const auto slow_when_empty = [&] { return lanes_[0].empty_ns > kSlowEmpty * empty_ns + kSlowEmptyNs; };
     // Others may have had the core for a while; and now and then a process is slow for no fault of its own.
     for (int i = 0; i < 3 && slow_when_empty() && !stopped(); ++i) KW_CHECK(restart(candidate));
     if (slow_when_empty() && rules_.threads == 1 && !stopped()) {
-      reject({ReasonCode::slow_empty_turn, {{"us", runners_[0].empty_ns / 1000}, {"rival_us", empty_ns / 1000}}});
+      reject({ReasonCode::slow_empty_turn, {{"us", lanes_[0].empty_ns / 1000}, {"rival_us", empty_ns / 1000}}});
     }
     // A machine that is too busy does not tell; then nothing is taken off.
     result_.disturbed = empty_ns > kMostEmptyNs && turn_->watches_clock();
-    for (Runner& runner : runners_) runner.empty_ns = result_.disturbed ? 0 : empty_ns;
+    for (KernelLane& lane : lanes_) lane.empty_ns = result_.disturbed ? 0 : empty_ns;
     return {};
   }
 
@@ -256,12 +265,12 @@ class Race {
       if (const auto lap = timed_run(index, 0)) laps.push_back(lap->ns);
     }
     // Whatever disturbs it makes it longer.
-    runners_[index].empty_ns = laps.empty() ? 0 : *std::ranges::min_element(laps);
+    lanes_[index].empty_ns = laps.empty() ? 0 : *std::ranges::min_element(laps);
   }
 
   // None: it failed. It is at rest before and after.
   std::optional<targets::Lap> timed_run(std::size_t index, std::size_t calls) {
-    targets::Lap lap = turn_->time(*runners_[index].kernel, calls, Clock::now() + kMostCallTime);
+    targets::Lap lap = turn_->time(*lanes_[index].kernel, calls, Clock::now() + kMostCallTime);
     if (failed(index, lap.reason)) return std::nullopt;
     return lap;
   }
@@ -283,62 +292,62 @@ class Race {
   }
 
   Status run_round() {
-    if (rules_.glance == nullptr || drawn_.empty()) drawn_ = draw_group();
+    if (rules_.quick_check == nullptr || drawn_.empty()) drawn_ = draw_group();
     const auto poison_value = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
     bool clean = true;
-    for (std::size_t index : turn_order(runners_.size() + guests_.size(), random_)) {
-      if (index >= runners_.size()) {
-        run_guest(guests_[index - runners_.size()], poison_value);
+    for (std::size_t index : turn_order(lanes_.size() + frameworks_.size(), random_)) {
+      if (index >= lanes_.size()) {
+        run_framework(frameworks_[index - lanes_.size()], poison_value);
       } else if (takes_part(index)) {
         clean = run_kernel(index, poison_value) && clean;
       }
       if (stopped()) return {};
     }
     laps_->end_round(clean);
-    if (rules_.glance != nullptr) return {};
+    if (rules_.quick_check != nullptr) return {};
     KW_CHECK(verify());
-    return check_guests();
+    return check_frameworks();
   }
 
   // False: something disturbed its lap.
   bool run_kernel(std::size_t index, std::uint8_t poison_value) {
-    Runner& runner = runners_[index];
+    KernelLane& lane = lanes_[index];
     const bool warms = !rules_.cold && shortest_ns_ < kWarmUpBelowNs;
     double warm_ns = 0;
-    if (failed(index, turn_->make_ready(*runner.kernel, group_, warms ? std::optional(group_) : std::nullopt, warmth_,
+    if (failed(index, turn_->make_ready(*lane.kernel, group_, warms ? std::optional(group_) : std::nullopt, warmth_,
                                         &warm_ns, Clock::now() + kMostCallTime))) {
       return true;
     }
-    runner.warm_ns.push_back(warm_ns);
+    lane.warm_ns.push_back(warm_ns);
     // Written where they will be read: they come as from the operator before.
     turn_->before_writing();
     feed(drawn_);
-    for (std::size_t call = 0; call < group_; ++call) runner.kernel->outputs().poison(call, poison_value, false);
-    turn_->settle(*calls_, *runner.kernel, group_, warmth_);
+    for (std::size_t call = 0; call < group_; ++call) lane.kernel->outputs().poison(call, poison_value, false);
+    turn_->settle(*calls_, *lane.kernel, group_, warmth_);
     const auto lap = timed_run(index, group_);
     if (stopped()) return true;
     // The next one's warm-up must not find what it will be timed on.
     scrub_inputs();
     if (!lap) return true;
-    laps_->add(index, std::max(lap->ns - runner.empty_ns, 1.0) / static_cast<double>(group_));
-    runner.turns.add(lap->outside_ns, lap->clean);
+    laps_->add(index, std::max(lap->ns - lane.empty_ns, 1.0) / static_cast<double>(group_));
+    lane.turns.add(lap->outside_ns, lap->clean);
     return lap->clean;
   }
 
-  void run_guest(GuestLane& guest, std::uint8_t poison_value) {
-    if (!guest.in()) return;
+  void run_framework(FrameworkLane& framework, std::uint8_t poison_value) {
+    if (!framework.in()) return;
     turn_->before_writing();
     feed(drawn_);
-    guest.poison(static_cast<int>(group_), poison_value);
-    guest.lap(static_cast<int>(group_));
+    framework.poison(static_cast<int>(group_), poison_value);
+    framework.lap(static_cast<int>(group_));
     scrub_inputs();
   }
 
   // Their first answers, some in between, and the last.
-  Status check_guests() {
-    for (GuestLane& guest : guests_) {
-      if (!guest.in() || !(guest.needs_check() || random_.chance(kFrameworkChecks))) continue;
-      KW_CHECK(guest.check(instance_, drawn_.size() - 1, drawn_.back()));
+  Status check_frameworks() {
+    for (FrameworkLane& framework : frameworks_) {
+      if (!framework.in() || !(framework.needs_check() || random_.chance(kFrameworkChecks))) continue;
+      KW_CHECK(framework.check(instance_, drawn_.size() - 1, drawn_.back()));
     }
     last_ = drawn_.back();
     return {};
@@ -347,11 +356,11 @@ class Race {
   std::vector<std::vector<Tensor>> draw_group() {
     std::vector<std::vector<Tensor>> fresh;
     for (std::size_t call = 0; call < group_; ++call) {
-      if (rules_.glance != nullptr) {
-        fresh.push_back(rules_.glance->inputs);
+      if (rules_.quick_check != nullptr) {
+        fresh.push_back(rules_.quick_check->inputs);
         continue;
       }
-      fresh.push_back(ops::draw_inputs(instance_.graph, ops::Manner::typical, secret()));
+      fresh.push_back(ops::draw_inputs(instance_.graph, ops::InputClass::typical, secret()));
       for (std::size_t i = 0; i < weights_.size(); ++i) {
         if (instance_.constant[i]) fresh.back()[i] = weights_[i];
       }
@@ -361,41 +370,56 @@ class Race {
 
   // All timed outputs: each against the first rival's, and some, or all that look odd, against the reference.
   Status verify() {
-    const bool has_rival = runners_.size() > 2 && takes_part(1);
+    const bool has_rival = lanes_.size() > 2 && takes_part(1);
     for (std::size_t call = 0; call < drawn_.size() && !stopped(); ++call) {
       Reason problem;
-      const std::vector<Tensor> got = outputs_of(*runners_[0].kernel, instance_, call, &problem);
+      const std::vector<Tensor> got = outputs_of(*lanes_[0].kernel, instance_, call, &problem);
       if (failed(0, std::move(problem))) return {};
       std::vector<Tensor> other;
       if (has_rival) {
         Reason ignored;
-        other = outputs_of(*runners_[1].kernel, instance_, call, &ignored);
+        other = outputs_of(*lanes_[1].kernel, instance_, call, &ignored);
       }
+      // The first call of all, and whatever looks odd, at once; some others later.
       const bool odd = answers_.is_odd(got, has_rival ? &other : nullptr);
-      if (!answers_.wants_reference(odd, random_)) continue;
-      const auto begin = Clock::now();
-      const auto expected = ops::evaluate(instance_.graph, drawn_[call]);
-      if (!expected.ok()) continue;
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        const ops::Comparison comparison = ops::compare((*expected)[i], got[i]);
-        if (comparison.right()) continue;
-        Reason wrong{ReasonCode::wrong_output, comparison.data((*expected)[i])};
-        wrong.params["output"] = i;
-        failed(0, std::move(wrong));
-        return {};
+      if (odd || answers_.count() == 0) {
+        KW_CHECK(hold_against_reference(drawn_[call], got, [&](const std::vector<ops::WideTensor>& expected) {
+          for (std::size_t rival = 1; rival < twin_; ++rival) {
+            if (takes_part(rival)) check_rival(rival, call, expected);
+          }
+        }));
+        if (odd && !stopped()) answers_.was_right_though_odd();
+      } else if (TimedAnswers::Kept* kept = answers_.choose(random_); kept != nullptr) {
+        *kept = {drawn_[call], got};
       }
-      for (std::size_t rival = 1; rival < twin_; ++rival) {
-        if (takes_part(rival)) check_rival(rival, call, *expected);
-      }
-      answers_.verified(std::chrono::duration<double>(Clock::now() - begin).count());
     }
+    return {};
+  }
+
+  // Of the candidate.
+  Status hold_against_reference(
+      const std::vector<Tensor>& inputs, const std::vector<Tensor>& got,
+      const std::function<void(const std::vector<ops::WideTensor>&)>& then = [](const auto&) {}) {
+    const auto begin = Clock::now();
+    const auto expected = ops::evaluate(instance_.graph, inputs);
+    if (!expected.ok()) return {};
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const ops::Comparison comparison = ops::compare((*expected)[i], got[i]);
+      if (comparison.right()) continue;
+      Reason wrong{ReasonCode::wrong_output, comparison.data((*expected)[i])};
+      wrong.params["output"] = i;
+      failed(0, std::move(wrong));
+      return {};
+    }
+    then(*expected);
+    answers_.verified(std::chrono::duration<double>(Clock::now() - begin).count());
     result_.verified = answers_.count();
     return {};
   }
 
   void check_rival(std::size_t rival, std::size_t call, const std::vector<ops::WideTensor>& expected) {
     Reason problem;
-    const std::vector<Tensor> theirs = outputs_of(*runners_[rival].kernel, instance_, call, &problem);
+    const std::vector<Tensor> theirs = outputs_of(*lanes_[rival].kernel, instance_, call, &problem);
     if (!problem.empty()) return drop(rival, text_of(problem));
     for (std::size_t i = 0; i < theirs.size(); ++i) {
       const ops::Comparison comparison = ops::compare(expected[i], theirs[i]);
@@ -408,33 +432,43 @@ class Race {
   double lap_ns() const { return static_cast<double>(group_) * median_of(laps_->times_of(0)); }
 
   Excess excess() const {
-    std::vector<const Turns*> others = {&runners_[twin_].turns};
-    if (twin_ > 1 && takes_part(1)) others.push_back(&runners_[1].turns);
-    return excess_of(runners_[0].turns, others, lap_ns());
+    std::vector<const Turns*> others = {&lanes_[twin_].turns};
+    if (twin_ > 1 && takes_part(1)) others.push_back(&lanes_[1].turns);
+    return excess_of(lanes_[0].turns, others, lap_ns());
   }
 
   // Of one call: work that was done outside of the laps is charged to them.
-  double charge_ns() const { return excess().ns / static_cast<double>(group_); }
+  Charges charge_ns() const {
+    Charges charges = excess().ns;
+    for (double& ns : charges) ns /= static_cast<double>(group_);
+    return charges;
+  }
 
   // Every rival's answer is known, and with it how sure it is.
   bool clear() const {
-    const double least = laps_->noise(), charged_ns = charge_ns();
+    const double least = laps_->noise();
+    const Charges charged_ns = charge_ns();
     for (std::size_t i = 1; i < twin_; ++i) {
       if (!takes_part(i)) continue;
       const std::optional<Ratio> one = laps_->ratio(0, i, charged_ns);
       if (!one || !is_clear_or_equal(*one, least)) return false;
     }
-    return std::ranges::all_of(guests_, [&](const GuestLane& guest) {
-      const std::optional<Ratio> one = guest.ratio(laps_->pairs_with(guest.laps_ns(), charged_ns), false, rules_.seed);
+    return std::ranges::all_of(frameworks_, [&](const FrameworkLane& framework) {
+      const std::optional<Ratio> one =
+          framework.ratio(laps_->pairs_with(framework.laps_ns(), charged_ns), false, rules_.seed);
       return !one || is_clear(*one, least);
     });
   }
 
   Status conclude() {
-    const double charged_ns = charge_ns();
-    for (GuestLane& guest : guests_) {
-      if (guest.in()) KW_CHECK(guest.check(instance_, group_ - 1, last_));
-      result_.guests.push_back(guest.result(laps_->pairs_with(guest.laps_ns(), charged_ns), rules_.seed));
+    for (const TimedAnswers::Kept& kept : answers_.kept()) {
+      KW_CHECK(hold_against_reference(kept.inputs, kept.outputs));
+      if (stopped()) return {};
+    }
+    const Charges charged_ns = charge_ns();
+    for (FrameworkLane& framework : frameworks_) {
+      if (framework.in()) KW_CHECK(framework.check(instance_, group_ - 1, last_));
+      result_.frameworks.push_back(framework.result(laps_->pairs_with(framework.laps_ns(), charged_ns), rules_.seed));
     }
     // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
     const double seen = laps_->noise();
@@ -450,21 +484,30 @@ class Race {
     }
     check_hidden_work();
     check_warm_up();
+    check_memory();
     return {};
   }
 
   // Who dawdles outside of the timed calls leaves fewer rounds to judge by.
   void check_warm_up() {
-    const double warm_ns = median_of(laps_->counted(runners_[0].warm_ns));
+    const double warm_ns = median_of(laps_->counted(lanes_[0].warm_ns));
     if (warm_ns <= kSlowWarmUp * result_.time_ns + kSlowWarmUpNs) return;
     reject({ReasonCode::slow_warm_up, {{"ms", warm_ns / 1e6}, {"timed_ms", result_.time_ns / 1e6}}});
   }
 
   // Work that was done outside of the laps shows: more of it than a rival needs to be called.
   void check_hidden_work() {
-    const auto [outside_ns, tolerated_ns] = excess();
-    if (outside_ns <= tolerated_ns) return;
-    reject({ReasonCode::hidden_work, {{"us", outside_ns / 1000}, {"lap_us", lap_ns() / 1000}}});
+    const Excess seen = excess();
+    if (seen.mean_ns <= seen.tolerated_ns) return;
+    reject({ReasonCode::hidden_work, {{"us", seen.mean_ns / 1000}, {"lap_us", lap_ns() / 1000}}});
+  }
+
+  void check_memory() {
+    const std::optional<std::uint64_t> now = lanes_[0].kernel->memory_held();
+    const double calls = static_cast<double>(group_) * (result_.rounds - 1);
+    if (!held_ || !now || *now <= *held_ + kMostGrowth) return;
+    if (static_cast<double>(*now - *held_) <= kMostGrowthOfACall * calls) return;
+    reject({ReasonCode::leaks_memory, {{"bytes", *now - *held_}, {"calls", calls}}}, VerdictStage::behaviour);
   }
 
   const Task& task_;
@@ -475,29 +518,30 @@ class Race {
   Warmth warmth_;
   targets::Instance instance_;
   std::unique_ptr<targets::Calls> calls_;
-  std::vector<GuestLane> guests_;
-  std::vector<Tensor> last_;     // the inputs of the last call of the last round
-  std::vector<Runner> runners_;  // the candidate, the rivals, and the first rival's copy
+  std::vector<FrameworkLane> frameworks_;
+  std::vector<Tensor> last_;       // the inputs of the last call of the last round
+  std::vector<KernelLane> lanes_;  // the candidate, the rivals, and the first rival's copy
   std::size_t twin_ = 0;
-  std::optional<LapBook> laps_;  // of the runners
+  std::optional<LapBook> laps_;  // of the kernels
   std::vector<Tensor> weights_;
   std::vector<std::vector<Tensor>> drawn_;  // the inputs of the round's calls
-  std::vector<double> first_ns_;            // of each runner: the best of its first calls
+  std::vector<double> first_ns_;            // of each lane: the best of its first calls
   std::size_t group_ = 1;
   double shortest_ns_ = 0;
   std::unique_ptr<targets::Turn> turn_;
+  std::optional<std::uint64_t> held_;  // by the candidate after the first round
   RaceResult result_;
 };
 
 }  // namespace
 
-Result<RaceResult> race(const Task& task, targets::Device& device, const Contestant& candidate,
-                        const std::vector<Contestant>& rivals, const std::vector<Guest*>& guests,
-                        const std::vector<double>& allowed, const RaceRules& rules) {
-  const auto run = [&] { return Race(task, device, allowed, rules).run(candidate, rivals, guests); };
+Result<RaceResult> race(const Task& task, targets::Device& device, const NamedBuild& candidate,
+                        const std::vector<NamedBuild>& rivals, const std::vector<FrameworkRival*>& frameworks,
+                        const std::vector<ElementBound>& allowed, const RaceRules& rules) {
+  const auto run = [&] { return Race(task, device, allowed, rules).run(candidate, rivals, frameworks); };
   KW_TRY(RaceResult best, run());
   // In a quick check, in little time and with a number of rounds that somebody chose, there is one.
-  const bool may_repeat = rules.glance == nullptr && rules.stops_early && rules.budget_s >= kWorthRepeatingS;
+  const bool may_repeat = rules.quick_check == nullptr && rules.stops_early && rules.budget_s >= kWorthRepeatingS;
   for (int i = 0; i < kMoreRaces && may_repeat && best.disturbed && !best.finding; ++i) {
     std::this_thread::sleep_for(kBetweenRaces);
     KW_TRY(RaceResult another, run());

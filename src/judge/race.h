@@ -14,14 +14,14 @@
 #include "base/result.h"
 #include "core/task.h"
 #include "judge/examine.h"
-#include "judge/glance.h"
-#include "judge/guest_lane.h"
+#include "judge/framework_lane.h"
+#include "judge/quick_check.h"
 #include "targets/target.h"
 
 namespace kw::judge {
 
 // A kernel that takes part.
-struct Contestant {
+struct NamedBuild {
   std::string name;
   const targets::Built* built = nullptr;
 };
@@ -35,19 +35,19 @@ struct RaceRules {
   bool stops_early = true;  // when the answer is clear
   std::uint64_t seed = 0;
   // Only these inputs, again and again, and an end as soon as the candidate is seen to be far behind.
-  const Glance* glance = nullptr;
+  const QuickCheck* quick_check = nullptr;
 };
 
 struct RaceResult {
-  std::optional<Finding> finding;        // against the candidate
-  double time_ns = 0;                    // of one call of the candidate: the median
-  std::vector<Ratio> ratios;             // against each rival
-  std::vector<std::vector<Pair>> pairs;  // which they come from
-  std::vector<double> rival_time_ns;     // 0: it was not in the race
-  std::vector<std::string> dropped;      // rivals that were wrong or failed, and why; else empty
-  std::vector<GuestResult> guests;       // in their order
-  double noise = 0;                      // what two copies of the first rival differed by
-  bool disturbed = false;                // others had the cores: the times say little
+  std::optional<Finding> finding;           // against the candidate
+  double time_ns = 0;                       // of one call of the candidate: the median
+  std::vector<Ratio> ratios;                // against each rival
+  std::vector<std::vector<Pair>> pairs;     // which they come from
+  std::vector<double> rival_time_ns;        // 0: it was not in the race
+  std::vector<std::string> dropped;         // rivals that were wrong or failed, and why; else empty
+  std::vector<FrameworkResult> frameworks;  // in their order
+  double noise = 0;                         // what two copies of the first rival differed by
+  bool disturbed = false;                   // others had the cores: the times say little
   int rounds = 0;
   int calls_in_group = 0;
   int verified = 0;  // timed calls whose outputs were held against the reference
@@ -55,8 +55,8 @@ struct RaceResult {
 
 // The first rival is also run against a copy of itself. `allowed` is Examined's: how far two right answers may differ.
 // With no rival the candidate is its own copy. A race that others disturbed is run again, and the quietest counts.
-Result<RaceResult> race(const Task& task, targets::Device& device, const Contestant& candidate,
-                        const std::vector<Contestant>& rivals, const std::vector<Guest*>& guests,
-                        const std::vector<double>& allowed, const RaceRules& rules);
+Result<RaceResult> race(const Task& task, targets::Device& device, const NamedBuild& candidate,
+                        const std::vector<NamedBuild>& rivals, const std::vector<FrameworkRival*>& frameworks,
+                        const std::vector<ElementBound>& allowed, const RaceRules& rules);
 
 }  // namespace kw::judge

@@ -24,6 +24,47 @@ Reason reason_from(const Json& json) {
   return {*code, json.value("reason_params", Json()), json.value("on_hidden_case", false)};
 }
 
+Json coverage_data(const Coverage& coverage) {
+  Json json;
+  json["shapes"] = coverage.shapes;
+  json["cases"] = coverage.cases;
+  json["lengths"] = Json::object();
+  for (const auto& [name, range] : coverage.lengths) {
+    json["lengths"][name] = {{"low", range.low}, {"high", range.high}, {"count", range.count}};
+  }
+  json["input_classes"] = Json::object();
+  for (const auto& [name, count] : coverage.input_classes) json["input_classes"][name] = count;
+  json["own_classes"] = Json::array();
+  for (const std::string& name : coverage.own_classes) json["own_classes"].push_back(name);
+  json["threads"] = Json::array();
+  for (const int threads : coverage.threads) json["threads"].push_back(threads);
+  json["placements"] = Json::array();
+  for (const std::string& place : coverage.placements) json["placements"].push_back(place);
+  json["instances"] = coverage.instances;
+  json["calls_in_a_row"] = coverage.calls_in_a_row;
+  json["neighbours"] = coverage.neighbours;
+  json["timed_calls_verified"] = coverage.timed_calls_verified;
+  return json;
+}
+
+Coverage coverage_from(const Json& json) {
+  Coverage coverage;
+  coverage.shapes = json.at("shapes");
+  coverage.cases = json.at("cases");
+  for (const auto& [name, range] : json.at("lengths").items()) {
+    coverage.lengths[name] = {range.at("low"), range.at("high"), range.at("count")};
+  }
+  for (const auto& [name, count] : json.at("input_classes").items()) coverage.input_classes[name] = count;
+  for (const Json& name : json.at("own_classes")) coverage.own_classes.push_back(name);
+  for (const Json& threads : json.at("threads")) coverage.threads.insert(threads.get<int>());
+  for (const Json& place : json.at("placements")) coverage.placements.push_back(place);
+  coverage.instances = json.at("instances");
+  coverage.calls_in_a_row = json.at("calls_in_a_row");
+  coverage.neighbours = json.at("neighbours");
+  coverage.timed_calls_verified = json.at("timed_calls_verified");
+  return coverage;
+}
+
 }  // namespace
 
 std::string verdict_as_json(const Verdict& verdict) {
@@ -66,10 +107,11 @@ std::string verdict_as_json(const Verdict& verdict) {
   }
   json["roof_fraction"] = or_null(verdict.roof_fraction);
   json["noise"] = or_null(verdict.noise);
-  json["tier"] = verdict.tier;
+  json["isolation"] = verdict.isolation;
   json["varies"] = verdict.varies;
+  if (!verdict.coverage.empty()) json["coverage"] = coverage_data(verdict.coverage);
   json["kept"] = verdict.kept;
-  if (verdict.glanced) json["glanced"] = true;
+  if (verdict.only_quick_check) json["only_quick_check"] = true;
   // What a compiler quotes of a source may be no UTF-8.
   return json.dump();
 }
@@ -110,10 +152,12 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     }
     verdict.roof_fraction = number_at(json, "roof_fraction");
     verdict.noise = number_at(json, "noise");
-    verdict.tier = json.at("tier");
+    verdict.isolation = json.value("isolation", json.value("tier", std::string()));  // "tier" until November 2026
     verdict.varies = json.at("varies");
     verdict.kept = json.at("kept");
-    verdict.glanced = json.value("glanced", false);
+    // Older records have none.
+    if (json.contains("coverage")) verdict.coverage = coverage_from(json.at("coverage"));
+    verdict.only_quick_check = json.value("only_quick_check", json.value("glanced", false));
     return verdict;
   } catch (const JsonError& error) {
     return fail("not a verdict: {}", error.what());

@@ -17,7 +17,18 @@ Verdict example() {
   verdict.caches = "warm";
   verdict.speedups = {{"plain", 1.5, 1.4, 1.6, 100, true}};
   verdict.noise = 0.01;
-  verdict.tier = "full";
+  verdict.isolation = "full";
+  verdict.coverage = {.shapes = 100,
+                      .cases = 120,
+                      .lengths = {{"N", {0, 512, 70}}},
+                      .input_classes = {{"typical", 40}, {"wide", 16}},
+                      .own_classes = {"typical", "wide"},
+                      .threads = {1, 2},
+                      .placements = {"aligned"},
+                      .instances = 2,
+                      .calls_in_a_row = 6400,
+                      .neighbours = true,
+                      .timed_calls_verified = 17};
   return verdict;
 }
 
@@ -28,14 +39,17 @@ TEST(VerdictJson, ComesBackAsItWas) {
   EXPECT_EQ(verdict_as_json(*after), verdict_as_json(before));
   EXPECT_EQ(after->stage, VerdictStage::build);
   EXPECT_EQ(after->speedups.at(0).rival, "plain");
+  EXPECT_EQ(text_of(after->coverage), text_of(before.coverage));
+  EXPECT_EQ(text_of(after->coverage).front(), "right on 100 shapes: N in [0, 512]");
   EXPECT_FALSE(after->roof_fraction.has_value());
 }
 
 TEST(VerdictJson, HasTheKeysThatAreDocumented) {
   const std::string json = verdict_as_json(example());
-  for (const char* key : {"task",    "target", "accepted",  "stage",         "reason", "errors",  "file",   "line",
-                          "message", "around", "max_error", "time_ns",       "caches", "speedup", "median", "low",
-                          "high",    "pairs",  "claimed",   "roof_fraction", "noise",  "tier",    "varies", "kept"}) {
+  for (const char* key :
+       {"task",    "target",        "accepted", "stage",     "reason",  "errors", "file",    "line", "message",
+        "around",  "max_error",     "time_ns",  "caches",    "speedup", "median", "low",     "high", "pairs",
+        "claimed", "roof_fraction", "noise",    "isolation", "varies",  "kept",   "coverage"}) {
     EXPECT_NE(json.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
   }
   EXPECT_EQ(json.find('\n'), std::string::npos);
@@ -50,6 +64,15 @@ TEST(VerdictJson, SurvivesBytesThatAreNoText) {
   Verdict verdict = example();
   verdict.reason = {ReasonCode::other, {{"text", "\xff\xfe broken"}}};
   EXPECT_TRUE(verdict_from_json(verdict_as_json(verdict)).ok());
+}
+
+TEST(VerdictJson, OfARecordWithoutCoverageSaysThatNothingIsKnownOfIt) {
+  Verdict old = example();
+  old.coverage = {};
+  const auto after = verdict_from_json(verdict_as_json(old));
+  ASSERT_TRUE(after.ok());
+  EXPECT_TRUE(after->coverage.empty());
+  EXPECT_EQ(text_of(after->coverage), std::vector<std::string>{"what was tried is not recorded"});
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "llm/endpoint.h"
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "base/toml.h"
 #include "llm/providers.h"
 
 namespace kw::llm {
@@ -154,13 +154,12 @@ const std::vector<Provider>& all_providers() {
 
 std::string Endpoint::name() const { return (provider != nullptr ? provider->name : "") + ":" + model; }
 
-Result<Endpoint> endpoint_named(const std::string& name, const std::filesystem::path& config) {
-  const std::filesystem::path& file = config;
+Result<Endpoint> endpoint_named(const std::string& name, const TextOfFile& config) {
+  const std::filesystem::path& file = config.path;
   std::vector<std::string> known;
   if (!file.empty()) {
-    KW_TRY(const std::string text, read_file(file, 1 << 20));
     try {
-      const toml::table whole = toml::parse(text);
+      const toml::table whole = toml::parse(config.text);
       if (const toml::table* models = whole["model"].as_table()) {
         for (const auto& [key, node] : *models) {
           known.push_back(std::string(key.str()));
@@ -172,7 +171,7 @@ Result<Endpoint> endpoint_named(const std::string& name, const std::filesystem::
         }
       }
     } catch (const toml::parse_error& problem) {
-      return fail("{}:{}: {}", file.string(), problem.source().begin.line, problem.description());
+      return fail("{}: {}", place_in_toml(file.string(), problem.source()), problem.description());
     }
   }
   const std::size_t colon = name.find(':');

@@ -21,10 +21,10 @@
 // from the environment is never sent to an address from a table.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "base/result.h"
 
 namespace kw::llm {
@@ -55,6 +55,6 @@ struct Endpoint {
 };
 
 // `config`: a kw.toml that the user trusts with programs, addresses and keys; empty: none.
-Result<Endpoint> endpoint_named(const std::string& name, const std::filesystem::path& config = {});
+Result<Endpoint> endpoint_named(const std::string& name, const TextOfFile& config = {});
 
 }  // namespace kw::llm

@@ -11,7 +11,7 @@
 namespace kw::llm {
 namespace {
 
-std::string complaint(const std::string& name, const std::filesystem::path& config = {}) {
+std::string complaint(const std::string& name, const TextOfFile& config = {}) {
   const auto endpoint = endpoint_named(name, config);
   return endpoint.ok() ? "" : endpoint.error().message;
 }
@@ -39,8 +39,7 @@ TEST(Endpoint, ReadsTablesOfTheConfig) {
   const ScratchFolder folder;
   const ScratchVariable key("OPENAI_API_KEY", "the-key-of-openai");
   const ScratchVariable own("MY_KEY", "mine");
-  const auto config = folder.path() / "kw.toml";
-  ASSERT_TRUE(write_file(config, R"(
+  const TextOfFile config{folder.path() / "kw.toml", R"(
 [model.fast]
 provider = "openai"
 model = "tiny"
@@ -62,8 +61,7 @@ modle = "x"
 provider = "openai"
 model = "x"
 whole_s = -1
-)")
-                  .ok());
+)"};
   const auto fast = endpoint_named("fast", config);
   ASSERT_TRUE(fast.ok()) << fast.error().message;
   EXPECT_EQ(fast->patience.first_byte_s, 3);

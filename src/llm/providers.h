@@ -12,13 +12,16 @@
 
 namespace kw::llm {
 
+struct Protocol;
+
 struct Provider {
   std::string name;
   std::string about;                       // one line
   std::vector<std::string> key_variables;  // where a key is looked for, in order
   std::vector<std::string> url_variables;
-  std::string usual_url;   // empty: it has none
-  bool needs_key = false;  // at the usual address
+  std::string usual_url;               // empty: it has none
+  bool needs_key = false;              // at the usual address
+  const Protocol* protocol = nullptr;  // of those that speak HTTP
   // One try. Gives up by itself when the endpoint's patience ends or the token says stop.
   Answer (*ask)(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) = nullptr;
 };

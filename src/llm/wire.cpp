@@ -19,6 +19,8 @@ Answer garbled(const Endpoint& endpoint, const std::string& what, bool try_again
   return answer;
 }
 
+bool is_stream(const Response& response) { return response.content_type.starts_with("text/event-stream"); }
+
 Answer as_answer(Heard heard, const Endpoint& endpoint, const Request& request) {
   Answer answer;
   answer.usage = heard.usage;
@@ -72,28 +74,24 @@ Trouble trouble_in_stream(const Json& error, const std::string& busy_types) {
           .try_again = busy};
 }
 
-Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
-                const std::stop_token& stop) {
-  Heard heard;
-  EventReader events;
-  std::string broken;
-  const auto streamed = [](const Response& response) { return response.content_type.starts_with("text/event-stream"); };
-  const Posted posted = post(what, endpoint, stop, [&](const Response& response, std::string_view piece) {
-    if (!streamed(response)) return false;
-    return events.read(piece, [&](const Event& event) {
-      try {
-        protocol.event(event, heard);
-      } catch (const JsonError& problem) {
-        broken = beginning_of(event.data);
-      }
-      return heard.closed || heard.trouble.has_value() || !broken.empty();
-    });
+bool Hearing::take(const Response& response, std::string_view piece) {
+  if (!is_stream(response)) return false;
+  return events_.read(piece, [&](const Event& event) {
+    try {
+      protocol_.event(event, heard_);
+    } catch (const JsonError&) {
+      broken_ = beginning_of(event.data);
+      is_broken_ = true;
+    }
+    return heard_.closed || heard_.trouble.has_value() || is_broken_;
   });
-  if (!broken.empty())
-    return garbled(endpoint, fmt::format("sent an event that is not its protocol: {}", broken), true);
+}
+
+Answer Hearing::answer(const Posted& posted, const Endpoint& endpoint, const Request& request) {
+  if (is_broken_) return garbled(endpoint, fmt::format("sent an event that is not its protocol: {}", broken_), true);
   const Response& response = posted.response;
   // A stream that said that it is done may be torn down as it likes.
-  if (posted.trouble && !(heard.finished && posted.trouble->kind == Trouble::Kind::garbled)) {
+  if (posted.trouble && !(heard_.finished && posted.trouble->kind == Trouble::Kind::garbled)) {
     Answer answer;
     answer.trouble = posted.trouble;
     return answer;
@@ -103,9 +101,9 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
     answer.trouble = trouble_of_status(response, endpoint);
     return answer;
   }
-  if (streamed(response)) {
-    if (!heard.finished && !heard.trouble) return garbled(endpoint, "ended its answer in the middle", true);
-    return as_answer(std::move(heard), endpoint, request);
+  if (is_stream(response)) {
+    if (!heard_.finished && !heard_.trouble) return garbled(endpoint, "ended its answer in the middle", true);
+    return as_answer(std::move(heard_), endpoint, request);
   }
   const Json json = Json::parse_quietly(response.body);
   if (json.is_discarded()) {
@@ -117,11 +115,20 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
                    !html);
   }
   try {
-    protocol.whole(json, heard);
+    protocol_.whole(json, heard_);
   } catch (const JsonError&) {
     return garbled(endpoint, fmt::format("sent JSON that is not its protocol: {}", beginning_of(response.body)), false);
   }
-  return as_answer(std::move(heard), endpoint, request);
+  return as_answer(std::move(heard_), endpoint, request);
+}
+
+Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
+                const std::stop_token& stop) {
+  Hearing hearing(protocol);
+  const Posted posted = post(what, endpoint, stop, [&](const Response& response, std::string_view piece) {
+    return hearing.take(response, piece);
+  });
+  return hearing.answer(posted, endpoint, request);
 }
 
 }  // namespace kw::llm

@@ -28,6 +28,23 @@ struct Protocol {
   void (*event)(const Event& event, Heard& heard);
 };
 
+// What comes back, piece by piece; it may be anything.
+class Hearing {
+ public:
+  explicit Hearing(const Protocol& protocol) : protocol_(protocol) {}
+  // True: all was said, and nothing more need come.
+  bool take(const Response& response, std::string_view piece);
+  // When all has come.
+  Answer answer(const Posted& posted, const Endpoint& endpoint, const Request& request);
+
+ private:
+  const Protocol protocol_;
+  Heard heard_;
+  EventReader events_;
+  std::string broken_;  // the beginning of an event that is none
+  bool is_broken_ = false;
+};
+
 Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
                 const std::stop_token& stop);
 

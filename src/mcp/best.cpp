@@ -11,10 +11,10 @@ Result<Best> best_of(const Desk& desk, const Task& task) {
     if (!store) return {};
     KW_TRY(const std::string snapshot, runs::snapshot_meant(*store, task.name, &task));
     if (snapshot.empty()) return {};
-    KW_TRY(auto contenders, store->contenders(snapshot, runs::machine_identity()));
-    if (contenders.empty()) return {};
+    KW_TRY(auto accepted_kernels, store->accepted_kernels(snapshot, runs::machine_identity(desk.device())));
+    if (accepted_kernels.empty()) return {};
     best.emplace();
-    best->ranking = runs::ranking_of(std::move(contenders));
+    best->ranking = runs::ranking_of(std::move(accepted_kernels));
     KW_TRY(best->source, store->source(best->ranking.best.source_hash));
     return {};
   }));

@@ -18,7 +18,7 @@
 #include "runs/run.h"
 #include "search/engine.h"
 #include "suites/catalog.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::mcp {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::size_t kMostIdleRuns = 32;
 constexpr char kStrategy[] = "auto";
 
 struct Job {
-  Progress progress;
+  JobStatus progress;
   judge::Case one;
   std::optional<Tuning> tuning;
   std::int64_t item = 0;
@@ -111,7 +111,8 @@ struct Desk::Inside {
     KW_TRY(store::Store opened, store::Store::open(rules.store_folder));
     store.emplace(std::move(opened));
     // A client's connection is not the warden's to hold open.
-    workplace.emplace(*store, [] { [[maybe_unused]] const int done = ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); });
+    workplace.emplace(*store, rules.device,
+                      [] { [[maybe_unused]] const int done = ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); });
     return {};
   }
 
@@ -189,8 +190,8 @@ struct Desk::Inside {
     if (!inspected->verdict.accepted() || !job.one.timed) return inspected->verdict;
     const judge::Alone alone(&floor);
     set_state(job, JobState::timing);
-    if (rules.guests) {
-      KW_TRY(job.one.guests, rules.guests(*job.one.task, job.one.threads));
+    if (rules.frameworks) {
+      KW_TRY(job.one.frameworks, rules.frameworks(*job.one.task, job.one.threads));
     }
     return the_judge.time(job.one, *std::move(inspected));
   }
@@ -202,16 +203,16 @@ struct Desk::Inside {
     KW_TRY(Tunables tunables, read_tunables(job.one.source.text));
     KW_TRY(const search::Space space,
            search::Space::of({{"submitted", job.one.source.name, job.one.source.text, std::move(tunables)}},
-                             targets::kernel_compilers()));
+                             targets::build_options(rules.device)));
     KW_TRY(const search::StrategyKind kind, search::find_strategy(kStrategy));
     const std::unique_ptr<search::Strategy> strategy = kind.make({.space = &space});
     const judge::Alone alone(&floor);
     set_state(job, JobState::tuning);
-    search::Plan plan{.task = job.one.task,
-                      .space = &space,
-                      .strategy = strategy.get(),
-                      .threads = job.one.threads,
-                      .cold = job.one.cold};
+    search::SearchJob plan{.task = job.one.task,
+                           .space = &space,
+                           .strategy = strategy.get(),
+                           .threads = job.one.threads,
+                           .cold = job.one.cold};
     plan.budget = {.seconds = job.tuning->seconds, .candidates = job.tuning->candidates};
     plan.tried = [&](const search::Trial&) -> Status {
       const std::lock_guard guard(lock);
@@ -239,7 +240,8 @@ struct Desk::Inside {
     std::string problem;
     if (!verdict.ok()) {
       problem = verdict.error().message;
-      [[maybe_unused]] const Status noted = job.run->note("problem", fmt::format("{}: {}", job.progress.id, problem));
+      [[maybe_unused]] const Status noted =
+          job.run->note(store::EventKind::problem, fmt::format("{}: {}", job.progress.id, problem));
     } else if (const Status recorded = job.run->record(job.item, job.one, *verdict, spent_s); !recorded.ok()) {
       problem = recorded.error().message;
     }
@@ -280,8 +282,8 @@ struct Desk::Inside {
     }
   }
 
-  Progress progress_of(const Job& job) const {
-    Progress progress = job.progress;
+  JobStatus progress_of(const Job& job) const {
+    JobStatus progress = job.progress;
     if (progress.state == JobState::waiting) {
       const auto place = std::ranges::find_if(waiting, [&](const auto& one) { return one.get() == &job; });
       progress.ahead = static_cast<std::size_t>(place - waiting.begin());
@@ -325,9 +327,10 @@ Result<const Task*> Desk::find_task(const std::string& name) const {
               nearest_hint(name.substr(0, 80), names));
 }
 
-Result<Progress> Desk::submit(const std::string& client, Submission submission) {
+Result<JobStatus> Desk::submit(const std::string& client, Submission submission) {
   Inside& inside = *inside_;
   const auto job = std::make_shared<Job>();
+  job->one.device = rules_.device;
   job->one.task = submission.task;
   job->one.source = std::move(submission.source);
   job->one.settings = std::move(submission.settings);
@@ -339,7 +342,8 @@ Result<Progress> Desk::submit(const std::string& client, Submission submission) 
   job->progress.file = job->one.source.name;
   if (job->one.source.text.find('\0') != std::string::npos) return fail("the source has zero bytes in it");
   if (const auto tunables = read_tunables(job->one.source.text); tunables.ok() && !job->one.settings.empty()) {
-    KW_TRY([[maybe_unused]] const Choice choice, choose(*tunables, job->one.settings));
+    KW_TRY([[maybe_unused]] const Choice choice,
+           choose(*tunables, job->one.settings, targets::build_options(rules_.device)));
   }
   const auto full = [&]() -> Status {
     if (inside.stopped) return fail("the service is ending");
@@ -382,7 +386,7 @@ Result<Submitted> Desk::find(const std::string& id) const {
     return store->each_recorded(name.run, [&](const store::Recorded& one) -> Status {
       if (one.position != name.position) return {};
       Submitted submitted;
-      Progress& progress = submitted.progress;
+      JobStatus& progress = submitted.progress;
       progress.id = id;
       progress.task = one.task;
       progress.file = one.file;
@@ -404,13 +408,13 @@ Result<Submitted> Desk::find(const std::string& id) const {
   return *std::move(found);
 }
 
-Result<Progress> Desk::look(const std::string& id) const {
+Result<JobStatus> Desk::look(const std::string& id) const {
   KW_TRY(Submitted submitted, find(id));
   return std::move(submitted.progress);
 }
 
-Result<Progress> Desk::wait(const std::string& id, Clock::time_point until, std::stop_token stop,
-                            const std::function<void(const Progress&)>& changed) const {
+Result<JobStatus> Desk::wait(const std::string& id, Clock::time_point until, std::stop_token stop,
+                             const std::function<void(const JobStatus&)>& changed) const {
   Inside& inside = *inside_;
   std::shared_ptr<Job> job;
   {
@@ -419,7 +423,7 @@ Result<Progress> Desk::wait(const std::string& id, Clock::time_point until, std:
   }
   if (!job) return look(id);
   for (;;) {
-    Progress seen;
+    JobStatus seen;
     {
       const std::lock_guard guard(inside.lock);
       seen = inside.progress_of(*job);
@@ -428,7 +432,7 @@ Result<Progress> Desk::wait(const std::string& id, Clock::time_point until, std:
     if (changed) changed(seen);
     std::unique_lock guard(inside.lock);
     inside.changed.wait_until(guard, stop, until, [&] {
-      const Progress now = inside.progress_of(*job);
+      const JobStatus now = inside.progress_of(*job);
       return inside.hurried || now.state != seen.state || now.ahead != seen.ahead;
     });
   }

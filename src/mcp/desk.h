@@ -24,11 +24,12 @@
 namespace kw::mcp {
 
 struct DeskRules {
+  std::string device = judge::kUsualDevice;
   std::filesystem::path store_folder;
   std::string command;          // how the program was started, for the record
-  std::string rivals = "none";  // what chooses the same `guests` again
+  std::string rivals = "none";  // what chooses the same `frameworks` again
   // The frameworks that run beside a task's kernels. Asked by one thread at a time; empty: none.
-  std::function<Result<std::vector<judge::Guest*>>(const Task& task, int threads)> guests = {};
+  std::function<Result<std::vector<judge::FrameworkRival*>>(const Task& task, int threads)> frameworks = {};
   std::vector<Task> tasks = {};  // besides those of the installed suites
   std::size_t most_waiting = 64;
 };
@@ -62,7 +63,7 @@ struct Tuned {
 };
 
 // How far a submission is.
-struct Progress {
+struct JobStatus {
   std::string id;  // "r3.5": the fifth of run r3
   std::string task;
   std::string file;
@@ -77,7 +78,7 @@ struct Progress {
 
 // A submission as it was made.
 struct Submitted {
-  Progress progress;
+  JobStatus progress;
   judge::Source source;
   Settings settings;
 };
@@ -90,6 +91,8 @@ class Desk {
   // Waits for what is being judged; the rest stays open in the record.
   ~Desk();
 
+  const std::string& device() const { return rules_.device; }
+
   // --- tasks -------------------------------------------------------------------------------------------------------
   const std::vector<suites::Suite>& suites() const { return suites_; }
   // By its name, or SUITE/NAME. No files are read: a client has no business with paths.
@@ -97,12 +100,12 @@ class Desk {
 
   // --- kernels -----------------------------------------------------------------------------------------------------
   // Returns when it is recorded. Fails where the queue is full.
-  Result<Progress> submit(const std::string& client, Submission submission);
-  Result<Progress> look(const std::string& id) const;
+  Result<JobStatus> submit(const std::string& client, Submission submission);
+  Result<JobStatus> look(const std::string& id) const;
   Result<Submitted> find(const std::string& id) const;
   // Returns when it is over, at `until`, or when `stop` is asked for; tells each change on the way.
-  Result<Progress> wait(const std::string& id, Clock::time_point until, std::stop_token stop,
-                        const std::function<void(const Progress&)>& changed) const;
+  Result<JobStatus> wait(const std::string& id, Clock::time_point until, std::stop_token stop,
+                         const std::function<void(const JobStatus&)>& changed) const;
 
   // --- the record --------------------------------------------------------------------------------------------------
   // Calls `use` with the store, or with nothing where there is none yet. Others wait meanwhile.

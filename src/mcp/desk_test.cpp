@@ -29,7 +29,7 @@ TEST(Desk, LeavesNoJobWaitingWhenItIsStoppedDuringASubmission) {
   const auto other = store::Store::open(folder.path());
   ASSERT_TRUE(other.ok());
   ASSERT_TRUE(other->database().execute("BEGIN IMMEDIATE").ok());
-  std::optional<Result<Progress>> submitted;
+  std::optional<Result<JobStatus>> submitted;
   std::jthread submitting([&] { submitted = desk->submit("somebody", relu(*desk)); });
   std::this_thread::sleep_for(200ms);
   std::jthread stopping([&] { desk->stop(); });

@@ -105,13 +105,15 @@ Result<std::optional<std::size_t>> body_length(const RequestHead& head, Refusal&
   return std::optional<std::size_t>(std::stoull(*length));
 }
 
-// For httplib: the same request with a body of a known length.
+// For httplib: the same request with a body of a known length, and with those headers alone that are of use here.
+// Others make it do what nobody asked for: a Range of a thousand ranges makes an answer of a thousand parts.
 std::string whole_request(const RequestHead& head, const std::string& body) {
+  constexpr std::string_view kOfUse[] = {"Host",           "Connection", "Content-Type", "Accept",
+                                         "Mcp-Session-Id", "Mcp-Method", "Mcp-Name",     "MCP-Protocol-Version"};
   std::string text = head.method + " " + head.target + " HTTP/1.1\r\n";
   for (const auto& [name, value] : head.headers) {
-    const bool is_about_the_body =
-        same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") || same_name(name, "Expect");
-    if (!is_about_the_body) text += name + ": " + value + "\r\n";
+    const bool of_use = std::ranges::any_of(kOfUse, [&](std::string_view one) { return same_name(name, one); });
+    if (of_use) text += name + ": " + value + "\r\n";
   }
   return text + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
@@ -389,11 +391,20 @@ struct Gate::Inside {
     }
   }
 
+  // A request for which memory runs out costs its connection, not the server.
+  bool serve(const std::string& request, int socket) const {
+    try {
+      return rules.serve(request, socket);
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   // With the lock held.
   void begin(Connection* one, std::string request) {
     ++at_work;
     std::thread([this, one, socket = one->socket.get(), request = std::move(request)] {
-      const bool goes_on = rules.serve(request, socket);
+      const bool goes_on = serve(request, socket);
       const std::lock_guard guard(lock);
       --at_work;
       served.emplace_back(one, goes_on);

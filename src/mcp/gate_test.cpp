@@ -96,6 +96,8 @@ class GateTest : public testing::Test {
             [this](const std::string& request, int socket) {
               ++served_;
               const std::string body = request.substr(request.find("\r\n\r\n") + 4);
+              if (body == "throw") throw std::bad_alloc();
+              request_ = request;
               return send_all(
                   socket, "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body, 1s);
             }};
@@ -139,6 +141,7 @@ class GateTest : public testing::Test {
   std::optional<Gate> gate_;
   std::thread thread_;
   std::atomic<int> served_ = 0;
+  std::string request_;  // the last one
 };
 
 const std::string kHead = "POST / HTTP/1.1\r\nToken: right\r\n";
@@ -150,6 +153,18 @@ TEST_F(GateTest, ServesBodiesOfBothEncodingsAndManyRequestsOfOneConnection) {
   const std::string both = answer_to(kHead + "Content-Length: 1\r\n\r\n1" + kHead + "Content-Length: 1\r\n\r\n2");
   EXPECT_NE(both.find("\r\n\r\n1HTTP/1.1 200"), std::string::npos) << both;
   EXPECT_EQ(served_, 4);
+}
+
+TEST_F(GateTest, HandsOverNoHeaderThatIsOfNoUse) {
+  begin({});
+  answer_to(kHead + "Range: bytes=0-,0-,0-\r\nAccept-Encoding: gzip\r\nAccept: */*\r\nContent-Length: 2\r\n\r\nhi");
+  EXPECT_EQ(request_, "POST / HTTP/1.1\r\nAccept: */*\r\nContent-Length: 2\r\n\r\nhi");
+}
+
+TEST_F(GateTest, OutlivesAServiceThatThrows) {
+  begin({});
+  EXPECT_EQ(answer_to(kHead + "Content-Length: 5\r\n\r\nthrow"), "");
+  EXPECT_TRUE(answer_to(kHead + "Content-Length: 2\r\n\r\nhi").ends_with("\r\n\r\nhi"));
 }
 
 TEST_F(GateTest, RefusesBeforeItReadsABody) {

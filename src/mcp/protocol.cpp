@@ -28,6 +28,7 @@ constexpr char kCapabilitiesKey[] = "io.modelcontextprotocol/clientCapabilities"
 constexpr char kServerKey[] = "io.modelcontextprotocol/serverInfo";
 
 constexpr int kMostDepth = 64;
+constexpr std::size_t kMostValues = 100'000;
 // Nothing that we list changes while the program runs; what is read does.
 constexpr int kListsStayMs = 3'600'000;
 
@@ -65,9 +66,13 @@ Reply result_reply(const Json& id, Json result) {
   return {Json({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}).dump(), 0};
 }
 
-// Brackets within brackets: what is nested deeper would be walked by recursion later.
-bool is_too_deep(std::string_view text) {
+enum class Form { fine, too_deep, too_many };
+
+// Brackets within brackets would be walked by recursion later, and each value takes some twenty times its text's
+// memory.
+Form form_of(std::string_view text) {
   int depth = 0;
+  std::size_t values = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -77,12 +82,14 @@ bool is_too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMostDepth) return true;
+      if (++depth > kMostDepth) return Form::too_deep;
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ',') {
+      if (++values > kMostValues) return Form::too_many;
     }
   }
-  return false;
+  return Form::fine;
 }
 
 bool is_id(const Json& json) { return json.is_string() || json.is_number_integer(); }
@@ -466,8 +473,13 @@ Taken Conversation::take(std::string_view message, const MessageHeaders* headers
   if (message.size() > kMostMessageBytes) {
     return {.reply = refusal(kInvalidRequest, fmt::format("a message has at most {} bytes", kMostMessageBytes))};
   }
-  if (is_too_deep(message)) {
-    return {.reply = refusal(kInvalidRequest, fmt::format("a message is at most {} brackets deep", kMostDepth))};
+  switch (form_of(message)) {
+    case Form::too_deep:
+      return {.reply = refusal(kInvalidRequest, fmt::format("a message is at most {} brackets deep", kMostDepth))};
+    case Form::too_many:
+      return {.reply = refusal(kInvalidRequest, fmt::format("a message has at most {} values", kMostValues))};
+    case Form::fine:
+      break;
   }
   Json json = Json::parse_quietly(message);
   if (json.is_discarded()) return {.reply = refusal(kParseError, "this is no JSON")};

@@ -37,7 +37,7 @@ Json fixed_resources() {
 
 Json told(const store::RunSummary& run) {
   return {{"run", run.name()},
-          {"state", run.state},
+          {"state", store::name_of(run.state)},
           {"began_at", run.began_at},
           {"suite", run.about.suite},
           {"author", run.about.author},
@@ -152,12 +152,12 @@ Result<Resource> read_resource(const Desk& desk, const std::string& uri) {
   const std::string name = slash == std::string::npos ? "" : path.substr(slash + 1);
   if (kind == "task") {
     KW_TRY(const Task* const task, desk.find_task(name));
-    KW_TRY(std::string text, runs::task_as_text(*task));
+    KW_TRY(std::string text, runs::task_as_text(*task, desk.device()));
     return Resource{"text/plain", std::move(text)};
   }
   if (kind == "run") return read_run(desk, name);
   if (kind == "verdict") {
-    KW_TRY(const Progress progress, desk.look(name));
+    KW_TRY(const JobStatus progress, desk.look(name));
     return Resource{"application/json", dumped(mcp::told(progress))};
   }
   if (kind == "source") {

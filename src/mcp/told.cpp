@@ -9,8 +9,6 @@
 namespace kw::mcp {
 namespace {
 
-using runs::time_text;
-
 // Why it was rejected, as its author may know it.
 std::string hint_of(const Verdict& verdict) { return text_of(verdict.reason, Audience::author); }
 
@@ -26,7 +24,7 @@ Json told(const Speedup& one) {
   return json;
 }
 
-std::string tuned_as_text(const Progress& progress) {
+std::string tuned_as_text(const JobStatus& progress) {
   if (!progress.problem.empty()) return "it could not be tuned: " + progress.problem + "\n";
   if (!progress.tuned) return "";
   std::string settings;
@@ -57,7 +55,7 @@ const char kProgressSchema[] = R"({
       "type": ["object", "null"],
       "properties": {
         "accepted": {"type": "boolean"},
-        "stage": {"type": "string", "enum": ["build", "load", "verify", "glance", "hidden", "guard", "precision", "behaviour", "time", "accepted"]},
+        "stage": {"type": "string", "enum": ["build", "load", "verify", "quick_check", "hidden", "guard", "precision", "behaviour", "time", "accepted"]},
         "hint": {"type": ["string", "null"], "description": "why it was rejected"},
         "errors": {"type": "array", "items": {"type": "object"}},
         "max_error": {"type": ["number", "null"], "description": "the largest error, in parts of what is allowed"},
@@ -98,7 +96,7 @@ Json told(const Verdict& verdict) {
           {"varies", verdict.varies}};
 }
 
-Json told(const Progress& progress) {
+Json told(const JobStatus& progress) {
   Json tuned = nullptr;
   if (progress.tuned) {
     tuned = {{"id", progress.tuned->id},
@@ -143,7 +141,7 @@ std::string told_as_text(const Verdict& verdict) {
   return text;
 }
 
-std::string told_as_text(const Progress& progress) {
+std::string told_as_text(const JobStatus& progress) {
   const std::string name = fmt::format("{} ({}): ", progress.id, progress.task);
   switch (progress.state) {
     case JobState::judged:

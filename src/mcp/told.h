@@ -15,7 +15,7 @@
 
 namespace kw::mcp {
 
-struct Progress;
+struct JobStatus;
 
 // The JSON Schemas of the objects below, for tools that answer with them.
 extern const char kProgressSchema[];
@@ -23,10 +23,10 @@ extern const char kProgressSchema[];
 // {"accepted", "stage", "hint", "errors", "max_error", "time_ns", "speedup", "left_out", "roof_fraction", "noise", ...}
 Json told(const Verdict& verdict);
 // {"id", "task", "state", "ahead", "verdict" (null), "problem" (null)}
-Json told(const Progress& progress);
+Json told(const JobStatus& progress);
 
 // The same for a reader.
 std::string told_as_text(const Verdict& verdict);
-std::string told_as_text(const Progress& progress);
+std::string told_as_text(const JobStatus& progress);
 
 }  // namespace kw::mcp

@@ -39,8 +39,8 @@ inline Sample on(Tensor first, Integers second) { return on(std::move(first), Te
 
 struct Asked {
   std::size_t output = 0;
-  int opset = 0;                    // 0: the operator's own
-  Manner manner = Manner::typical;  // of the inputs that are drawn
+  int opset = 0;                                 // 0: the operator's own
+  InputClass input_class = InputClass::typical;  // of the inputs that are drawn
 };
 
 // What the operator says to the case: one of its outputs, or why it refuses.
@@ -51,7 +51,7 @@ inline Result<WideTensor> ask(std::string_view name, Sample sample, Asked asked 
   Task task = task_of(*op, sample);
   if (asked.opset > 0) task.opset = asked.opset;
   KW_TRY(const Graph graph, resolve(task));
-  KW_TRY(std::vector<WideTensor> answers, evaluate(graph, draw_inputs(graph, asked.manner, 1)));
+  KW_TRY(std::vector<WideTensor> answers, evaluate(graph, draw_inputs(graph, asked.input_class, 1)));
   return std::move(answers[asked.output]);
 }
 
@@ -91,10 +91,11 @@ inline bool refused(std::string_view name, const Sample& sample, Asked asked = {
 }
 
 // The inputs of a case, as the judge would draw them.
-inline std::vector<Tensor> drawn(std::string_view name, const Sample& sample, Manner manner = Manner::typical) {
+inline std::vector<Tensor> drawn(std::string_view name, const Sample& sample,
+                                 InputClass input_class = InputClass::typical) {
   const Task task = task_of(*find_op(name), sample);
   const Result<Graph> graph = resolve(task);
-  if (graph.ok()) return draw_inputs(*graph, manner, 1);
+  if (graph.ok()) return draw_inputs(*graph, input_class, 1);
   ADD_FAILURE() << name << " refuses: " << graph.error().message;
   return {};
 }

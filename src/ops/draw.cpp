@@ -36,8 +36,9 @@ double folded(double value, double low, double high) {
 
 class RealSource {
  public:
-  RealSource(const Domain& domain, const Spread* spread, Manner manner, DType dtype, Random& random)
-      : domain_(domain), spread_(spread), manner_(manner), dtype_(dtype), random_(random) {
+  RealSource(const Domain& domain, const Spread* spread, InputClass input_class, DType dtype, Reach reach,
+             Random& random)
+      : domain_(domain), spread_(spread), input_class_(input_class), dtype_(dtype), reach_(reach), random_(random) {
     for (int i = 0; i < 6; ++i) {
       few_.push_back(
           folded(random_.chance(0.25) ? 0.0 : std::round(random_.normal() * 8) / 4, domain.low, domain.high));
@@ -45,7 +46,7 @@ class RealSource {
   }
 
   void fill(std::span<float> elements) {
-    if (manner_ != Manner::typical) {
+    if (input_class_ != InputClass::typical) {
       for (float& element : elements) element = static_cast<float>(next());
       return;
     }
@@ -75,17 +76,19 @@ class RealSource {
   }
 
   double next() {
-    switch (manner_) {
-      case Manner::typical:
+    switch (input_class_) {
+      case InputClass::typical:
         return typical();
-      case Manner::tails:
+      case InputClass::tails:
         return tail();
-      case Manner::ties:
+      case InputClass::ties:
         return random_.pick(few_);
-      case Manner::edges:
+      case InputClass::edges:
         return random_.chance(0.6) ? edge() : typical();
-      case Manner::special:
+      case InputClass::special:
         return special();
+      case InputClass::wide:
+        return wide();
     }
     return 0;
   }
@@ -127,35 +130,50 @@ class RealSource {
     return typical();
   }
 
+  double wide() {
+    const double magnitude = std::min(std::exp2(random_.uniform(reach_.low, reach_.high + 1)), largest_finite(dtype_));
+    const double value = random_.sign() * magnitude;
+    for (const double one : {value, -value}) {
+      if (one >= domain_.low && one <= domain_.high) return one;
+    }
+    return typical();
+  }
+
   double inside(double value) const {
     return value >= domain_.low && value <= domain_.high ? value : std::clamp(value, domain_.low, domain_.high);
   }
 
   const Domain& domain_;
   const Spread* spread_;
-  Manner manner_;
+  InputClass input_class_;
   DType dtype_;
+  Reach reach_;
   Random& random_;
   std::vector<double> few_;
 };
 
-std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, Manner manner, Random& random) {
+std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, InputClass input_class,
+                          Random& random) {
   const double low = std::max(domain.low, static_cast<double>(lowest_integer(dtype)));
   const double high = std::min(domain.high, static_cast<double>(highest_integer(dtype)));
   const auto within = [&](double value) { return static_cast<std::int64_t>(std::clamp(std::floor(value), low, high)); };
-  if (manner == Manner::typical) {
+  if (input_class == InputClass::typical) {
     if (spread && spread->kind == Spread::Kind::uniform) {
       return random.integer(within(spread->low), within(spread->high));
     }
     return random.integer(within(is_signed(dtype) ? -100 : 0), within(100));
   }
-  if (manner == Manner::ties) return random.integer(within(0), within(2));
-  if (manner == Manner::edges || manner == Manner::special) {
+  if (input_class == InputClass::ties) return random.integer(within(0), within(2));
+  if (input_class == InputClass::edges || input_class == InputClass::special) {
     // The type's own ends: overflow wraps around in every operator that defines it.
     const std::int64_t lowest = std::isinf(domain.low) ? lowest_integer(dtype) : within(domain.low);
     const std::int64_t highest = std::isinf(domain.high) ? highest_integer(dtype) : within(domain.high);
     const std::int64_t ends[] = {lowest, highest, within(0), within(1), within(is_signed(dtype) ? -1 : 2)};
     if (random.chance(0.3)) return random.pick(ends);
+  }
+  if (input_class == InputClass::wide) {
+    const double magnitude = std::exp2(random.uniform(0, std::log2(high)));
+    return within(is_signed(dtype) ? random.sign() * magnitude : magnitude);
   }
   return random.integer(within(-1e6), within(1e6));
 }
@@ -172,6 +190,29 @@ const InputSpec* first_reader(const Graph& graph, int slot) {
   return nullptr;
 }
 
+bool has_ends(const GraphNode& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto& specs = node.call.op->inputs;
+    if (!node.call.has(i) || !is_float(node.call.dtype(i))) continue;
+    if (node.inputs[i] >= 0 && !specs[std::min(i, specs.size() - 1)].domain.infinities) return false;
+  }
+  return true;
+}
+
+// Who says what infinity gives takes every finite number; but where something is computed, formulas may pass through
+// some hundred times their argument. Others multiply and add: the product of three such numbers, or of two in each of
+// several nodes, must not overflow in one honest order and be a number in another.
+Reach reach_of(const Graph& graph, const Domain& domain, DType dtype) {
+  constexpr double kHeadroom = 8;
+  const double most = std::floor(std::log2(largest_finite(dtype))), least = std::log2(smallest_subnormal(dtype));
+  if (std::ranges::all_of(graph.nodes, has_ends)) {
+    const bool moves = cost_of(graph).flops == 0;
+    return {least, moves ? most : most - kHeadroom};
+  }
+  const double part = (most - kHeadroom) / 3 / static_cast<double>(std::max<std::size_t>(graph.nodes.size(), 1));
+  return {-part, domain.far < Domain().far ? std::min(part, std::log2(domain.far)) : part};
+}
+
 // A weight that came with values, as those of a model do.
 bool has_own_values(const GraphInput& input) {
   return input.role == Role::weight && input.declared->constant.count() > 0;
@@ -179,16 +220,17 @@ bool has_own_values(const GraphInput& input) {
 
 }  // namespace
 
-void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Manner manner, Random& random) {
+void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,
+                 Reach reach) {
   const std::int64_t count = tensor.count();
   if (tensor.dtype() == DType::boolean) {
     for (bool& element : tensor.as<bool>()) element = random.bits() & 1;
   } else if (!is_float(tensor.dtype())) {
     for (std::int64_t i = 0; i < count; ++i) {
-      tensor.set_integer(i, draw_integer(tensor.dtype(), domain, spread, manner, random));
+      tensor.set_integer(i, draw_integer(tensor.dtype(), domain, spread, input_class, random));
     }
   } else {
-    RealSource source(domain, spread, manner, tensor.dtype(), random);
+    RealSource source(domain, spread, input_class, tensor.dtype(), reach, random);
     if (tensor.dtype() == DType::float32) {
       source.fill(tensor.as<float>());
     } else {
@@ -197,7 +239,7 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Man
   }
 }
 
-std::vector<Tensor> draw_inputs(const Graph& graph, Manner manner, std::uint64_t seed) {
+std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed) {
   Random random(seed);
   static const Domain kAnywhere;
   std::vector<Tensor> tensors;
@@ -215,7 +257,9 @@ std::vector<Tensor> draw_inputs(const Graph& graph, Manner manner, std::uint64_t
     Tensor tensor(input.type);
     const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
     const auto& spread = input.declared->spread;
-    draw_tensor(tensor, reader ? reader->domain : kAnywhere, spread ? &*spread : nullptr, manner, random);
+    const Domain& domain = reader ? reader->domain : kAnywhere;
+    const Reach reach = is_float(input.type.dtype) ? reach_of(graph, domain, input.type.dtype) : Reach();
+    draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reach);
     tensors.push_back(std::move(tensor));
   }
   for (const GraphNode& node : graph.nodes) {
@@ -227,7 +271,7 @@ std::vector<Tensor> draw_inputs(const Graph& graph, Manner manner, std::uint64_t
                          !has_own_values(graph.inputs[index]);
       own.push_back(drawn ? &tensors[index] : nullptr);
     }
-    node.call.op->draw(node.call, manner, random, own);
+    node.call.op->draw(node.call, input_class, random, own);
   }
   return tensors;
 }

@@ -142,8 +142,8 @@ Op predicate(Predicate spec) {
   return op;
 }
 
-void draw_near(Tensor& tensor, std::span<const double> points, Manner manner, Random& random) {
-  if (points.empty() || (manner != Manner::edges && manner != Manner::ties)) return;
+void draw_near(Tensor& tensor, std::span<const double> points, InputClass input_class, Random& random) {
+  if (points.empty() || (input_class != InputClass::edges && input_class != InputClass::ties)) return;
   // Float16 and bfloat16 may not hold a point: on which side of it the nearest number lies is nobody's business.
   if (tensor.dtype() == DType::float16 || tensor.dtype() == DType::bfloat16) return;
   for (std::int64_t i = 0; i < tensor.count(); ++i) {

@@ -15,7 +15,7 @@ using RealFunction1 = std::function<double(const Call&, double)>;
 using RealFunction2 = std::function<double(const Call&, double, double)>;
 using IntegerFunction1 = std::function<std::int64_t(const Call&, std::int64_t)>;
 using IntegerFunction2 = std::function<std::int64_t(const Call&, std::int64_t, std::int64_t)>;
-using DrawHook = std::function<void(const Call&, Manner, Random&, std::span<Tensor* const>)>;
+using DrawHook = std::function<void(const Call&, InputClass, Random&, std::span<Tensor* const>)>;
 
 // Y = f(X). Where X has slack, Y's slack is what f makes of X's ends, so that steps and poles are told from noise.
 struct Unary {
@@ -69,9 +69,9 @@ struct Predicate {
 };
 Op predicate(Predicate predicate);
 
-// Moves a part of the elements onto the points or next to them, in the manners edges and ties: thresholds that
+// Moves a part of the elements onto the points or next to them, in the input classes edges and ties: thresholds that
 // attributes or other inputs set, which no Domain can name.
-void draw_near(Tensor& tensor, std::span<const double> points, Manner manner, Random& random);
+void draw_near(Tensor& tensor, std::span<const double> points, InputClass input_class, Random& random);
 
 // Shapes for random cases: small, with lengths that are 1, odd, prime, now and then 0.
 Shape sample_shape(Random& random, int least_rank = 0, int most_rank = 4, bool may_be_empty = false);

@@ -21,7 +21,7 @@ TEST_P(EveryOp, ExplainsItself) {
   EXPECT_TRUE(op.infer && op.reference && op.flops && op.sample);
 }
 
-TEST_P(EveryOp, AnswersRandomCasesInEveryManner) {
+TEST_P(EveryOp, AnswersRandomCasesInEveryInputClass) {
   const Op& op = *GetParam();
   Random random(11);
   for (int i = 0; i < kSamples; ++i) {
@@ -29,10 +29,10 @@ TEST_P(EveryOp, AnswersRandomCasesInEveryManner) {
     const auto graph = resolve(task);
     ASSERT_TRUE(graph.ok()) << graph.error().message;
     EXPECT_GE(cost_of(*graph).flops, 0);
-    for (Manner manner : kManners) {
-      const std::vector<Tensor> inputs = draw_inputs(*graph, manner, random.bits());
+    for (InputClass input_class : kInputClasses) {
+      const std::vector<Tensor> inputs = draw_inputs(*graph, input_class, random.bits());
       const auto expected = evaluate(*graph, inputs);
-      ASSERT_TRUE(expected.ok()) << name_of(manner) << ": " << expected.error().message;
+      ASSERT_TRUE(expected.ok()) << name_of(input_class) << ": " << expected.error().message;
       ASSERT_EQ(expected->size(), graph->outputs.size());
       for (std::size_t k = 0; k < expected->size(); ++k) {
         const WideTensor& wide = (*expected)[k];
@@ -44,7 +44,7 @@ TEST_P(EveryOp, AnswersRandomCasesInEveryManner) {
           EXPECT_EQ(wide.shape, type.shape);
         }
         const Comparison comparison = compare(wide, narrow(wide));
-        EXPECT_TRUE(comparison.right()) << name_of(manner) << ": " << comparison.text(wide);
+        EXPECT_TRUE(comparison.right()) << name_of(input_class) << ": " << comparison.text(wide);
       }
     }
   }
@@ -60,7 +60,7 @@ TEST_P(EveryOp, LeavesNoRoomForAWrongAnswer) {
     const Task task = task_of(op, op.sample(random));
     const auto graph = resolve(task);
     ASSERT_TRUE(graph.ok()) << graph.error().message;
-    const auto expected = evaluate(*graph, draw_inputs(*graph, Manner::typical, random.bits()));
+    const auto expected = evaluate(*graph, draw_inputs(*graph, InputClass::typical, random.bits()));
     ASSERT_TRUE(expected.ok()) << expected.error().message;
     for (const WideTensor& wide : *expected) {
       if (!is_float(wide.dtype) || unit_roundoff(wide.dtype) > 0x1p-24) continue;

@@ -1,8 +1,10 @@
 #include "ops/lengths.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "base/random.h"
 #include "ops/graph.h"
@@ -13,8 +15,6 @@ namespace {
 struct Size {
   std::int64_t elements = 0;  // of all tensors that a caller would have to hold
   double flops = 0;
-
-  bool fits(const Size& most) const { return elements <= most.elements && flops <= most.flops; }
 };
 
 // None where the operators forbid the lengths.
@@ -36,8 +36,9 @@ bool has_empty_output(const Task& task, const Lengths& lengths) {
   return false;
 }
 
-std::int64_t other_length(std::int64_t own, Random& random) {
-  switch (random.integer(0, 6)) {
+// Lengths that code treats differently: next to the task's own, parts and multiples of it, round numbers, small primes.
+std::int64_t telling_length(std::int64_t own, Random& random) {
+  switch (random.integer(0, 8)) {
     case 0:
       return 1;
     case 1:
@@ -45,55 +46,144 @@ std::int64_t other_length(std::int64_t own, Random& random) {
     case 2:
       return own + 1;
     case 3:
-      return std::max<std::int64_t>(own - 1, 1);
+      return own - 1;
     case 4:
-      return random.integer(own + 1, 4 * own + 1);
+      return own / random.pick({2, 3, 4, 8});
     case 5:
-      return random.pick({2, 4, 8, 16, 32, 64, 128});
+      return own * random.pick({2, 3, 4}) + random.integer(-1, 1);
+    case 6:
+      return random.pick({2, 4, 8, 16, 32, 64, 128, 256, 512});
+    case 7: {  // a multiple of what vectors, tiles and people like
+      const std::int64_t step = random.pick({4, 8, 16, 100});
+      return step * random.integer(1, std::max<std::int64_t>(2 * own / step, 1));
+    }
     default:
       return 2 * random.integer(0, 40) + 1;
   }
 }
 
+// Log-uniform over [1, most]: as many between 10 and 20 as between 100 and 200.
+std::int64_t any_length(std::int64_t most, Random& random) {
+  return static_cast<std::int64_t>(std::exp(random.uniform(0, std::log(static_cast<double>(most) + 1))));
+}
+
+class Drawing {
+ public:
+  Drawing(const Task& task, std::uint64_t seed, std::size_t count)
+      : task_(task), random_(seed), count_(count), own_(size_with(task, task.lengths).value_or(kFloor)) {}
+
+  std::vector<Lengths> run() {
+    if (task_.lengths.empty()) return {};
+    // First each length in turn far beyond what the task shows, as far as there is room. Of the others one in four is
+    // telling, and the rest are independent draws over the whole range.
+    std::vector<std::string> names;
+    for (const auto& [name, ignored] : task_.lengths) names.push_back(name);
+    random_.shuffle(std::span(names));
+    names.resize(std::clamp<std::size_t>(count_ / kOneLongIn, 1, names.size()));
+    for (std::size_t i = 0; i < count_; ++i) {
+      bool found = false;
+      for (int attempt = 0; attempt < kTries && !found; ++attempt) {
+        found = add(i < names.size() ? with_a_long(names[i]) : i % 4 == 0 ? telling() : anywhere());
+      }
+    }
+    // Each length empty once, among small ones: they cost nothing, and who divides by a length shows.
+    for (const auto& [empty, ignored] : task_.lengths) {
+      Lengths lengths = task_.lengths;
+      for (auto& [name, value] : lengths) value = name == empty ? 0 : random_.integer(1, 3);
+      if (size_with(task_, lengths) && seen_.insert(lengths).second) result_.push_back(std::move(lengths));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr int kTries = 60;
+  static constexpr std::int64_t kTimesOwn = 4;
+  static constexpr std::size_t kOneLongIn = 12;  // shapes, at most
+  // All of them together may cost so many times the task's own shape, or this.
+  static constexpr double kTimesCost = 10;
+  static constexpr Size kFloor{.elements = 1 << 21, .flops = 4e7};
+
+  double cost_of(const Size& size) const {
+    const double elements =
+        std::max(kTimesCost * static_cast<double>(own_.elements), static_cast<double>(kFloor.elements));
+    const double flops = std::max(kTimesCost * own_.flops, kFloor.flops);
+    return std::max(static_cast<double>(size.elements) / elements, size.flops / flops);
+  }
+
+  // In parts of what all may cost together; none where the operators forbid it.
+  std::optional<double> cost_with(const Lengths& lengths) const {
+    const auto size = size_with(task_, lengths);
+    return size ? std::optional(cost_of(*size)) : std::nullopt;
+  }
+
+  Lengths with_a_long(const std::string& name) {
+    Lengths lengths = task_.lengths;
+    for (auto& [ignored, value] : lengths) value = any_length(value, random_);
+    const std::int64_t own = task_.lengths.at(name);
+    for (std::int64_t times : {128, 64, 32, 16, 8, 5}) {
+      lengths[name] = own * times + random_.integer(1, 1 + own / 4);
+      if (const auto cost = cost_with(lengths); cost && *cost < kLongest) break;
+    }
+    return lengths;
+  }
+
+  Lengths telling() {
+    Lengths lengths = task_.lengths;
+    const double share = random_.pick({0.3, 0.6, 1.0});
+    const bool tiny = random_.chance(0.2);  // there 1, 2 and 3 meet each other
+    for (auto& [name, value] : lengths) {
+      if (tiny) {
+        value = random_.integer(1, 3);
+      } else if (random_.chance(share)) {
+        value = std::max<std::int64_t>(telling_length(value, random_), 1);
+      }
+    }
+    return lengths;
+  }
+
+  Lengths anywhere() {
+    Lengths lengths = task_.lengths;
+    for (auto& [name, value] : lengths) value = any_length(kTimesOwn * value, random_);
+    return lengths;
+  }
+
+  // Whoever costs too much keeps one of its lengths, and others become shorter.
+  bool add(Lengths lengths) {
+    auto cost = cost_with(lengths);
+    if (!cost) return false;
+    const double usual = 1 / static_cast<double>(count_);
+    if (*cost > usual && spent_ + *cost > 1) {
+      auto keeps = lengths.begin();
+      std::advance(keeps, random_.integer(0, std::ssize(lengths) - 1));
+      for (int i = 0; i < kTries && (!cost || *cost > usual); ++i) {
+        for (auto one = lengths.begin(); one != lengths.end(); ++one) {
+          if (one != keeps || i > kTries / 2) one->second = any_length(one->second, random_);
+        }
+        cost = cost_with(lengths);
+      }
+      if (!cost || *cost > usual) return false;
+    }
+    if (lengths == task_.lengths || !seen_.insert(lengths).second) return false;
+    spent_ += *cost > usual ? *cost : 0;
+    result_.push_back(std::move(lengths));
+    return true;
+  }
+
+  static constexpr double kLongest = 0.1;
+
+  const Task& task_;
+  Random random_;
+  std::size_t count_;
+  Size own_;
+  double spent_ = 0;  // by those that cost more than most
+  std::set<Lengths> seen_;
+  std::vector<Lengths> result_;
+};
+
 }  // namespace
 
 std::vector<Lengths> hidden_lengths(const Task& task, std::uint64_t seed, std::size_t count) {
-  constexpr int kTries = 60;  // for each that is wanted
-  constexpr Size kMost{.elements = 1 << 20, .flops = 2e7};
-  std::vector<Lengths> result;
-  if (task.lengths.empty()) return result;
-  Random random(seed);
-  const Size own = size_with(task, task.lengths).value_or(kMost);
-  const Size most{.elements = std::max(own.elements * 3 / 2, kMost.elements),
-                  .flops = std::max(own.flops * 3 / 2, kMost.flops)};
-  std::set<Lengths> seen{task.lengths};
-  for (int attempt = 0; attempt < kTries * static_cast<int>(count) && result.size() < count; ++attempt) {
-    Lengths lengths = task.lengths;
-    // Every third is tiny: there 1, 2 and 3 meet each other. Of the rest few lengths are changed, or all.
-    const bool tiny = attempt % 3 == 2;
-    if (attempt % 6 == 4) {  // one length far beyond what the task shows, as far as there is room; each in its turn
-      auto some = lengths.begin();
-      std::advance(some, (attempt / 6 + static_cast<std::int64_t>(seed % lengths.size())) % std::ssize(lengths));
-      const std::int64_t length = some->second;
-      for (std::int64_t times : {128, 64, 32, 16, 4, 1}) {
-        some->second = length * times + random.integer(1, 1 + length / 4);
-        if (const auto size = size_with(task, lengths); size && size->fits(most)) break;
-      }
-    }
-    const double share = tiny ? 1.0 : random.pick({0.3, 0.6, 1.0});
-    for (auto& [name, value] : lengths) {
-      if (attempt % 6 != 4 && random.chance(share)) value = tiny ? random.integer(1, 3) : other_length(value, random);
-    }
-    if (!seen.insert(lengths).second) continue;
-    if (const auto size = size_with(task, lengths); size && size->fits(most)) result.push_back(std::move(lengths));
-  }
-  // Each length empty once, among small ones: they cost nothing, and who divides by a length shows.
-  for (const auto& [empty, ignored] : task.lengths) {
-    Lengths lengths = task.lengths;
-    for (auto& [name, value] : lengths) value = name == empty ? 0 : random.integer(1, 3);
-    if (seen.insert(lengths).second && size_with(task, lengths)) result.push_back(std::move(lengths));
-  }
-  return result;
+  return Drawing(task, seed, count).run();
 }
 
 Lengths tiny_lengths(const Task& task) {

@@ -52,6 +52,18 @@ TEST(HiddenLengths, LeaveAnEmptyAxisOnlyWhereTheOperatorAllowsIt) {
   EXPECT_TRUE(saw_empty);
 }
 
+// A kernel that keeps the first 4096 of a row was accepted when chance made another length the long one.
+TEST(HiddenLengths, AreMuchLongerThanTheTasksOwnInEachLength) {
+  const Task task = argmax_of_open_lengths();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<Lengths> hidden = hidden_lengths(task, seed, 120);
+    for (const auto& [name, own] : task.lengths) {
+      const auto much_longer = [&](const Lengths& lengths) { return lengths.at(name) > 30 * own; };
+      EXPECT_TRUE(std::ranges::any_of(hidden, much_longer)) << name << ", seed " << seed;
+    }
+  }
+}
+
 TEST(TinyLengths, AreTheLeastThatTellAxesApart) {
   EXPECT_EQ(tiny_lengths(argmax_of_open_lengths()), (Lengths{{"C", 2}, {"N", 2}}));
 }

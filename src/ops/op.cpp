@@ -6,18 +6,20 @@
 
 namespace kw::ops {
 
-std::string_view name_of(Manner manner) {
-  switch (manner) {
-    case Manner::typical:
+std::string_view name_of(InputClass input_class) {
+  switch (input_class) {
+    case InputClass::typical:
       return "typical";
-    case Manner::tails:
+    case InputClass::tails:
       return "tails";
-    case Manner::ties:
+    case InputClass::ties:
       return "ties";
-    case Manner::edges:
+    case InputClass::edges:
       return "edges";
-    case Manner::special:
+    case InputClass::special:
       return "special";
+    case InputClass::wide:
+      return "wide";
   }
   return "";
 }

@@ -94,16 +94,22 @@ struct Call {
   Result<std::optional<Integers>> given_integers(std::size_t input, std::string_view attribute) const;
 };
 
-// How hard drawn inputs are. Each is a whole set of inputs; the judge goes through all of them.
-enum class Manner {
+// How hard drawn inputs are. Each is a whole set of inputs.
+enum class InputClass {
   typical,  // as the task's spread says: what is timed
   tails,    // both signs and magnitudes over many decades
   ties,     // a few distinct values, equal neighbours, exact zeros
   edges,    // the domain's points and their neighbours in the type
   special,  // subnormals, and infinities and NaN where the operator defines them
+  wide,     // every power of two alike, from subnormals to large finite ones, as far as the operators can take them
 };
-inline constexpr Manner kManners[] = {Manner::typical, Manner::tails, Manner::ties, Manner::edges, Manner::special};
-std::string_view name_of(Manner manner);
+// Without `wide`, for comparisons with other programs, which differ in what they make of far exponents.
+inline constexpr InputClass kInputClasses[] = {InputClass::typical, InputClass::tails, InputClass::ties,
+                                               InputClass::edges, InputClass::special};
+// What the judge goes through.
+inline constexpr InputClass kAllInputClasses[] = {InputClass::typical, InputClass::tails,   InputClass::ties,
+                                                  InputClass::edges,   InputClass::special, InputClass::wide};
+std::string_view name_of(InputClass input_class);
 
 // A random valid use of an operator, for tests.
 struct Sample {
@@ -159,7 +165,7 @@ struct Op {
 
   // Corrects what was drawn from the domains where those cannot say it (indices, matrices that are not singular,
   // ties between two inputs). Null entries are not drawn here: left out, constant, or computed by an earlier node.
-  std::function<void(const Call&, Manner, Random&, std::span<Tensor* const>)> draw = {};
+  std::function<void(const Call&, InputClass, Random&, std::span<Tensor* const>)> draw = {};
 
   std::function<Sample(Random&)> sample;
 };

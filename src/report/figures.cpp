@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/paired_ratio.h"
 #include "ops/graph.h"
+#include "report/json_parts.h"
 #include "suites/task_snapshot.h"
 
 namespace kw::report {
@@ -255,8 +256,6 @@ void remark_on_progress(RunFigures& figures) {
 }
 
 // --- as JSON ---------------------------------------------------------------------------------------------------------
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json json_of(const RivalFigures& rival) {
   Json fast, sure;

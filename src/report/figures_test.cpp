@@ -237,11 +237,11 @@ TEST_F(RunFiguresTest, TheMeasurementAfterTheChoiceCounts) {
 }
 
 TEST_F(RunFiguresTest, ACandidateThatIsMeasuredAgainEndsOnce) {
-  const RunFigures figures = of({{"Relu", "a", stopped(VerdictStage::glance)},
-                                 {"Relu", "b", stopped(VerdictStage::glance)},
+  const RunFigures figures = of({{"Relu", "a", stopped(VerdictStage::quick_check)},
+                                 {"Relu", "b", stopped(VerdictStage::quick_check)},
                                  {"Relu", "b", store::verdict_by_hand(950, 2.7), store::Purpose::confirm}});
   EXPECT_EQ(figures.stages,
-            (std::map<VerdictStage, std::int64_t>{{VerdictStage::glance, 1}, {VerdictStage::accepted, 1}}));
+            (std::map<VerdictStage, std::int64_t>{{VerdictStage::quick_check, 1}, {VerdictStage::accepted, 1}}));
 }
 
 TEST_F(RunFiguresTest, AConfirmationThatFailsCountsAsAFailure) {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "report/difference.h"
+#include "report/json_parts.h"
 
 namespace kw::report {
 namespace {
@@ -16,12 +17,6 @@ Json object_of(const std::string& text) {
 }
 
 // A member that is an object, or an empty one.
-Json object_at(const Json& json, const std::string& key) {
-  return json.contains(key) && json[key].is_object() ? json[key] : Json::object();
-}
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 // "TILE = 8, compiler = clang++": the settings that `after` has and `before` has not, or not so.
 std::string new_settings(const Json& before, const Json& after) {
   std::string words;

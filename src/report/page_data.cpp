@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "report/comparison.h"
 #include "report/figures.h"
+#include "report/json_parts.h"
 #include "report/kernel_words.h"
 #include "report/published.h"
 #include "report/task_words.h"
@@ -29,10 +30,6 @@ Json parsed(const std::string& text) {
 }
 
 // A member that is an object, or an empty one.
-Json object_at(const Json& json, const std::string& key) {
-  return json.is_object() && json.contains(key) && json[key].is_object() ? json[key] : Json::object();
-}
-
 // What is not there, or is no text, is an empty one: what was imported may hold anything.
 std::string text_at(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
@@ -45,8 +42,6 @@ double number_at(const Json& json, const char* key) {
 Json list_at(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_array() ? json[key] : Json::array();
 }
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 // Four digits are more than any picture shows.
 Json rounded(double value) {
@@ -76,38 +71,78 @@ class Strings {
 
 // Null where they were not measured.
 Json roofs_of(const Json& facts) {
+  double peak = 0;
+  std::vector<std::pair<std::string, std::pair<double, double>>> levels;  // name, size, speed
+  const auto add_level = [&](const std::string& name, double size_bytes, double gbps) {
+    if (levels.empty() || levels.back().first != name) levels.push_back({name, {size_bytes, 0}});
+    levels.back().second.second = std::max(levels.back().second.second, gbps);
+  };
   const Json roofs = object_at(facts, "roofs");
-  const double peak = number_at(object_at(roofs, "fma_gflops"), "best");
-  Json levels = Json::array();
-  for (const Json& level : list_at(roofs, "levels")) {
-    double gbps = 0;
-    for (const char* pattern : {"read_gbps", "write_gbps", "copy_gbps", "triad_gbps"}) {
-      gbps = std::max(gbps, number_at(object_at(level, pattern), "best"));
+  for (const Json& figure : list_at(roofs, "figures")) {
+    const double best = number_at(figure, "best");
+    if (text_at(figure, "kind") == "arithmetic") {
+      peak = std::max(peak, best);
+    } else {
+      add_level(text_at(figure, "of"), number_at(figure, "holds_bytes"), best);
     }
-    if (gbps <= 0) return nullptr;
-    const double size_bytes = number_at(level, "size_bytes");
-    levels.push_back({{"name", text_at(level, "name")},
-                      {"size_bytes", size_bytes > 0 ? Json(size_bytes) : Json(nullptr)},
-                      {"gbps", rounded(gbps)}});
   }
-  // The last one is memory, which holds anything.
-  if (!(peak > 0) || levels.empty() || !levels.back()["size_bytes"].is_null()) return nullptr;
-  return {{"fma_gflops", rounded(peak)}, {"levels", std::move(levels)}};
+  // As records had them before roofs were rows: a name ends in what is counted.
+  if (roofs.is_object()) {
+    for (const auto& [name, figure] : roofs.items()) {
+      if (name.ends_with("_gflops")) peak = std::max(peak, number_at(figure, "best"));
+    }
+  }
+  for (const Json& level : list_at(roofs, "levels")) {
+    if (!level.is_object()) continue;
+    for (const auto& [name, figure] : level.items()) {
+      if (!name.ends_with("_gbps")) continue;
+      add_level(text_at(level, "name"), number_at(level, "size_bytes"), number_at(figure, "best"));
+    }
+  }
+  Json shown = Json::array();
+  for (const auto& [name, level] : levels) {
+    if (level.second <= 0) return nullptr;
+    shown.push_back({{"name", name},
+                     {"size_bytes", level.first > 0 ? Json(level.first) : Json(nullptr)},
+                     {"gbps", rounded(level.second)}});
+  }
+  // The last one holds anything.
+  if (!(peak > 0) || shown.empty() || !shown.back()["size_bytes"].is_null()) return nullptr;
+  return {{"peak_gflops", rounded(peak)}, {"levels", std::move(shown)}};
+}
+
+std::string size_text(double bytes) {
+  return bytes < 1048576 ? fmt::format("{:.0f} KiB", bytes / 1024) : fmt::format("{:.3g} MiB", bytes / 1048576);
+}
+
+// Rows for a reader.
+Json facts_of(const Json& facts) {
+  Json rows = Json::array();
+  for (const Json& row : list_at(facts, "rows")) {
+    rows.push_back({{"name", text_at(row, "name")}, {"text", text_at(row, "text")}});
+  }
+  if (!rows.empty()) return rows;
+  // As records had them before facts were rows.
+  const Json cpu = object_at(facts, "cpu");
+  std::string caches;
+  for (const Json& cache : list_at(cpu, "caches")) {
+    caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", text_at(cache, "name"),
+                          size_text(number_at(cache, "size_bytes")));
+  }
+  rows.push_back({{"name", "caches"}, {"text", caches}});
+  rows.push_back({{"name", "vectors"}, {"text", text_at(cpu, "vector")}});
+  return rows;
 }
 
 Json machine_of(const store::Machine& machine) {
-  const Json facts = parsed(machine.facts), cpu = object_at(facts, "cpu"), versions = object_at(facts, "compilers");
-  Json caches = Json::array(), compilers = Json::object();
-  for (const Json& cache : list_at(cpu, "caches")) {
-    caches.push_back({{"name", text_at(cache, "name")}, {"size_bytes", number_at(cache, "size_bytes")}});
-  }
+  const Json facts = parsed(machine.facts), versions = object_at(facts, "compilers");
+  Json compilers = Json::object();
   for (const auto& [name, version] : versions.items()) {
     if (version.is_string()) compilers[name] = version;
   }
   return {{"name", machine.name},
           {"identity", machine.identity},
-          {"vector", text_at(cpu, "vector")},
-          {"caches", std::move(caches)},
+          {"facts", facts_of(facts)},
           {"compilers", std::move(compilers)},
           {"kernel", text_at(facts, "kernel")},
           {"sandbox", text_at(facts, "sandbox")},
@@ -148,7 +183,7 @@ class RunData {
     KW_CHECK(read_rows());
     const store::RunSummary& run = figures_.run;
     Json json = {{"name", run.name()},
-                 {"state", run.is_done() ? "done" : run.state},
+                 {"state", name_of(run.is_done() ? store::RunState::done : run.state)},
                  {"began_at", run.began_at},
                  {"command", run.about.command},
                  {"suite", run.about.suite},
@@ -297,8 +332,9 @@ class RunData {
     json["events"] = Json::array();
     const std::size_t begin = events.size() - std::min(events.size(), kMostEvents);
     for (std::size_t i = begin; i < events.size(); ++i) {
-      json["events"].push_back(
-          {{"at", events[i].at}, {"kind", events[i].kind}, {"text", cut(events[i].text, limits_.reason_bytes)}});
+      json["events"].push_back({{"at", events[i].at},
+                                {"kind", name_of(events[i].kind)},
+                                {"text", cut(events[i].text, limits_.reason_bytes)}});
     }
     json["more_events"] = begin;
     return {};
@@ -317,7 +353,7 @@ class RunData {
     for (const Row& row : rows_) {
       if (row.task != found->second) continue;
       if (row.accepted) accepted.insert(row.candidate);
-      if (row.stage == static_cast<int>(VerdictStage::glance)) passed.insert(row.candidate);
+      if (row.stage == static_cast<int>(VerdictStage::quick_check)) passed.insert(row.candidate);
     }
     Json part = {{"task", found->second},
                  {"candidates", one.candidates},

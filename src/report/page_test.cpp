@@ -98,7 +98,7 @@ TEST_F(APage, SaysWhatItLeavesOutToStaySmall) {
 TEST_F(APage, CountsACandidateThatASearchAcceptedOnce) {
   store::NewItem again = store::item_by_hand(3, "b");
   again.purpose = store::Purpose::confirm;
-  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::glance};
+  const Verdict quick{.task = "Relu", .target = "cpu", .stage = VerdictStage::quick_check};
   const std::int64_t run = run_of({store::item_by_hand(1, "a"), store::item_by_hand(2, "b"), again},
                                   {quick, quick, store::verdict_by_hand(50, 2)});
   const Json data = data_of({run})["runs"][0];

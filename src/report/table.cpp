@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <cassert>
 
+#include "report/letters.h"
+
 namespace kw::report {
 namespace {
-
-bool continues_a_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-std::size_t letters_of(const std::string& text) {
-  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_a_letter));
-}
 
 std::string harmless(std::string text) {
   for (char& c : text) {
@@ -31,7 +27,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
-  const std::string room(width - std::min(width, letters_of(text)), ' ');
+  const std::string room(width - std::min(width, static_cast<std::size_t>(letters_of(text))), ' ');
   return to_the_right ? room + text : text + room;
 }
 
@@ -39,10 +35,12 @@ std::string padded(const std::string& text, std::size_t width, bool to_the_right
 
 std::string as_text(const Table& table) {
   std::vector<std::size_t> widths;
-  for (const Table::Column& column : table.columns) widths.push_back(letters_of(harmless(column.name)));
+  for (const Table::Column& column : table.columns)
+    widths.push_back(static_cast<std::size_t>(letters_of(harmless(column.name))));
   for (const auto& row : table.rows) {
     assert(row.size() == table.columns.size());
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], letters_of(harmless(row[i])));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], static_cast<std::size_t>(letters_of(harmless(row[i]))));
   }
   std::string text = table.title.empty() ? "" : harmless(table.title) + "\n";
   const auto add = [&](const auto& cell_at) {

@@ -6,19 +6,13 @@
 #include <cmath>
 
 #include "base/terminal.h"
+#include "report/letters.h"
 
 namespace kw::report {
 namespace {
 
 constexpr int kLongestBar = 40;
 constexpr int kShortestBar = 5;
-
-bool continues_a_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Letters, not bytes.
-int letters_of(const std::string& text) {
-  return static_cast<int>(std::ranges::count_if(text, [](char c) { return !continues_a_letter(c); }));
-}
 
 // At most so many letters, none of which steers the terminal.
 std::string cut(const std::string& text, int most) {
@@ -66,15 +60,15 @@ std::string errors_text(const Tally& tally) {
   return text;
 }
 
-std::string glanced_text(const Tally& tally) {
-  return tally.glanced > 0 ? fmt::format(", {} passed the quick check", tally.glanced) : "";
+std::string quick_checked_text(const Tally& tally) {
+  return tally.quick_checked > 0 ? fmt::format(", {} passed the quick check", tally.quick_checked) : "";
 }
 
 // What a search did so far, which its bar does not count.
 std::string tried_text(const Tally& tally) {
-  if (tally.glanced == 0) return "";
+  if (tally.quick_checked == 0) return "";
   return fmt::format("{} {}, {} passed the quick check", tally.judged - tally.accepted,
-                     tally.judged - tally.accepted == 1 ? "candidate" : "candidates", tally.glanced);
+                     tally.judged - tally.accepted == 1 ? "candidate" : "candidates", tally.quick_checked);
 }
 
 // The geometric mean of the best accepted ones of each task; empty where only one task has one.
@@ -130,8 +124,8 @@ std::string first_line(const Tally& tally, int width) {
 
 bool Tally::count(const std::string& task, const Verdict& verdict) {
   ++judged;
-  if (verdict.stage == VerdictStage::glance) {
-    ++glanced;
+  if (verdict.stage == VerdictStage::quick_check) {
+    ++quick_checked;
     return false;
   }
   if (!verdict.accepted()) {
@@ -192,7 +186,7 @@ std::string plain_line(const Tally& tally) {
   if (tally.plan.total == 0) text = count_text(tally);
   if (const auto rate = tally.rate()) text += ", " + rate_text(*rate);
   if (const auto left_s = tally.left_s(); left_s && *left_s >= 0.5) text += ", " + duration_text(*left_s) + " left";
-  text += fmt::format("; {} accepted", tally.accepted) + glanced_text(tally);
+  text += fmt::format("; {} accepted", tally.accepted) + quick_checked_text(tally);
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);
 }
@@ -205,7 +199,8 @@ std::string summary(const Tally& tally, const std::string& state) {
   text += fmt::format(" in {}", duration_text(tally.elapsed_s));
   if (tally.plan.done > 0) text += fmt::format(" ({} of them before)", tally.plan.done);
   if (tally.judged > 0) {
-    text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.glanced) + glanced_text(tally);
+    text += fmt::format("; {} of {} accepted", tally.accepted, tally.judged - tally.quick_checked) +
+            quick_checked_text(tally);
   }
   if (!tally.errors.empty()) text += ", " + errors_text(tally);
   return cut(text + best_at_the_end(tally), 1000);

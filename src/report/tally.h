@@ -1,5 +1,5 @@
 // Where a long piece of work stands, in words: the lines of a live block, a plain line now and then, the summary at the
-// end. Counts and texts only; whoever shows them brings the clock and the terminal (cli/progress.h).
+// end. Counts and texts only; whoever shows them brings the clock and the terminal (runs/progress.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace kw::report {
 
 // What is to be done. A search may plan more later.
-struct Plan {
+struct PlannedWork {
   std::string title = {};               // "r3"
   std::string unit = "candidates";      // what the bar counts
   std::int64_t total = 0;               // 0: not known
@@ -22,12 +22,12 @@ struct Plan {
 };
 
 struct Tally {
-  Plan plan;
+  PlannedWork plan;
   double elapsed_s = 0;
   std::int64_t done = 0;                       // of plan.total, those before now among them
   std::int64_t judged = 0;                     // candidates
   std::int64_t accepted = 0;                   // of them
-  std::int64_t glanced = 0;                    // of them: right at a glance, and not judged further
+  std::int64_t quick_checked = 0;              // of them: right in a quick check, and not judged further
   std::map<std::string, std::int64_t> errors;  // by kind: the stage that stopped a candidate, or what went wrong
   struct Running {
     std::string what;

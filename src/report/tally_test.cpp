@@ -39,9 +39,9 @@ TEST(Tally, TheBestIsAgainstTheHardestRival) {
 }
 
 // A search looks at many and judges the winner: what it measured on the way is no measure of the winner.
-TEST(Tally, AGlanceIsNeitherAnErrorNorAResult) {
+TEST(Tally, AQuickCheckIsNeitherAnErrorNorAResult) {
   Tally tally{.plan = {.title = "r1", .unit = "tasks", .total = 1}, .elapsed_s = 1, .done = 1};
-  EXPECT_FALSE(tally.count("Relu", {.stage = VerdictStage::glance}));
+  EXPECT_FALSE(tally.count("Relu", {.stage = VerdictStage::quick_check}));
   EXPECT_TRUE(tally.count_passing("Relu", 7, "the first"));
   EXPECT_FALSE(tally.count_passing("Relu", 6, "the first"));
   EXPECT_TRUE(tally.count("Relu", accepted(9, 2)));
@@ -53,7 +53,7 @@ TEST(Tally, AGlanceIsNeitherAnErrorNorAResult) {
 // A search of one task knows its time and not how many it will try: its bar is the time's.
 TEST(Tally, ShowsHowFarASearchOfOneTaskIs) {
   Tally tally{.plan = {.title = "r1", .unit = "candidates", .budget_s = 20}, .elapsed_s = 5, .done = 3};
-  for (int i = 0; i < 3; ++i) tally.count("Relu", {.stage = VerdictStage::glance});
+  for (int i = 0; i < 3; ++i) tally.count("Relu", {.stage = VerdictStage::quick_check});
   EXPECT_EQ(live_block(tally, 80, 24),
             (std::vector<std::string>{"r1  [#########-----------------------------]  3 candidates  36.0/min  0:15 left",
                                       "  tried   3 candidates, 3 passed the quick check"}));

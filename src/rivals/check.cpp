@@ -34,7 +34,7 @@ std::optional<double> kept_overhead_ns(const RivalFile& rival) {
   return overhead_ns > 0 ? std::optional(overhead_ns) : std::nullopt;
 }
 
-int Checked::count(Trial::State state) const {
+int Checked::count(SettingTrial::State state) const {
   return static_cast<int>(std::ranges::count_if(tasks, [&](const auto& one) { return one.second.state == state; }));
 }
 
@@ -47,12 +47,12 @@ Result<Checked> check(const RivalFile& rival, const std::string& suite, const st
   KW_TRY(checked.overhead_ns, framework.measure_overhead());
   keep_overhead(rival, checked.overhead_ns);
   for (const Task& task : tasks) {
-    Trial trial;
+    SettingTrial trial;
     const auto instance = targets::make_instance(task, task.lengths, 1);
     if (instance.ok()) {
       KW_CHECK(framework.forget(*instance));
-      if (const judge::Outcome outcome = framework.enter(*instance, 1); outcome && framework.trial().right()) {
-        trial = {.state = Trial::State::failed, .why = outcome->text};
+      if (const judge::FrameworkStatus outcome = framework.enter(*instance, 1); outcome && framework.trial().right()) {
+        trial = {.state = SettingTrial::State::failed, .why = outcome->text};
       } else {
         trial = framework.trial();
       }

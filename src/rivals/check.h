@@ -12,13 +12,13 @@
 namespace kw::rivals {
 
 struct Checked {
-  std::map<std::string, Trial> tasks;  // by name
-  double overhead_ns = 0;              // measured at the time
+  std::map<std::string, SettingTrial> tasks;  // by name
+  double overhead_ns = 0;                     // measured at the time
 
-  int count(Trial::State state) const;
+  int count(SettingTrial::State state) const;
 };
 
-using Told = std::function<void(const Task& task, const Trial& trial)>;
+using Told = std::function<void(const Task& task, const SettingTrial& trial)>;
 
 // Tries every task anew; `told` hears of each as it comes. The result is kept.
 Result<Checked> check(const RivalFile& rival, const std::string& suite, const std::vector<Task>& tasks,

@@ -2,24 +2,27 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/paired_ratio.h"
+#include "judge/judge.h"
 #include "ops/compare.h"
 #include "ops/draw.h"
+#include "rivals/answers.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
-#include "targets/cpu/call_memory.h"
+#include "targets/target.h"
 
 namespace kw::rivals {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using judge::Outcome;
-using judge::Trouble;
+using judge::FrameworkFailure;
+using judge::FrameworkStatus;
 
 // A model has the same weights every time: so it is converted once. Nobody but the frameworks sees them.
 constexpr std::uint64_t kWeightsSeed = 20260;
@@ -29,47 +32,46 @@ constexpr double kTrialNs = 300e6;
 constexpr int kOverheadCalls = 512;
 constexpr char kTrialFile[] = "trial.json";
 
-Trouble refused(std::string why) { return {.kind = Trouble::Kind::refused, .text = std::move(why)}; }
+FrameworkFailure refused(std::string why) { return {.kind = FrameworkFailure::Kind::refused, .text = std::move(why)}; }
 
 Json type_of(const TensorType& type) {
   return {{"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape.lengths()}};
 }
 
-// Why an answer is none; empty: it is one.
-std::string problem_of(const Json& answer) {
-  if (!answer.is_object()) return "answered with something else than an answer";
-  if (answer.contains("error")) return answer.value("error", std::string("failed"));
-  return {};
-}
-
 // As rivals/shared/worker.py calls them.
 const char* word_of(Framework::Side side) { return side == Framework::Side::task ? "task" : "nothing"; }
 
-Outcome ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
-            Json* answer) {
-  const auto text = worker.ask(command.dump(), descriptors, deadline);
-  if (!text.ok()) {
-    const bool slow = text.error().message == kNoAnswer;
-    return Trouble{.kind = slow ? Trouble::Kind::slow : Trouble::Kind::crashed, .text = text.error().message};
+FrameworkStatus ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
+                    Json* answer) {
+  const WorkerAnswer said = worker.ask(command.dump(), descriptors, deadline);
+  switch (said.kind) {
+    case WorkerAnswer::Kind::slow:
+      return FrameworkFailure{.kind = FrameworkFailure::Kind::slow, .text = said.text};
+    case WorkerAnswer::Kind::gone:
+      return FrameworkFailure{.kind = FrameworkFailure::Kind::crashed, .text = said.text};
+    case WorkerAnswer::Kind::answered:
+      break;
   }
-  *answer = Json::parse_quietly(*text);
-  if (std::string problem = problem_of(*answer); !problem.empty()) return refused(std::move(problem));
+  auto parsed = answer_in(said.text);
+  if (!parsed.ok()) return refused(parsed.error().message);
+  *answer = *std::move(parsed);
   return std::nullopt;
 }
 
 // Memory of the framework's own, to try it out.
 struct Stage {
-  std::unique_ptr<cpu::CallMemory> calls;
-  std::unique_ptr<cpu::OwnOutputs> outputs;
+  std::unique_ptr<targets::Calls> calls;
+  std::unique_ptr<targets::Outputs> outputs;
 };
 
 Result<Stage> make_stage(const targets::Instance& instance, int calls) {
   Stage stage;
-  KW_TRY(stage.calls, cpu::CallMemory::make());
+  KW_TRY(const targets::Target target, targets::target_of(judge::kUsualDevice));
+  KW_TRY(stage.calls, target.make_shared_calls());
   Random random(1);
-  const std::vector<targets::Place> places(static_cast<std::size_t>(calls), targets::Place::aligned);
+  const std::vector<targets::Placement> places(static_cast<std::size_t>(calls), targets::Placement::aligned);
   KW_CHECK(stage.calls->lay_out(instance, places, random));
-  KW_TRY(stage.outputs, cpu::OwnOutputs::make(*stage.calls));
+  KW_TRY(stage.outputs, target.make_shared_outputs(*stage.calls));
   return stage;
 }
 
@@ -81,12 +83,12 @@ void fill(const Stage& stage, const targets::Instance& instance, std::size_t cal
 
 }  // namespace
 
-std::string_view name_of(Trial::State state) {
+std::string_view name_of(SettingTrial::State state) {
   constexpr std::string_view kNames[] = {"right", "wrong", "not supported", "failed"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
-std::string trial_as_json(const Trial& trial) {
+std::string trial_as_json(const SettingTrial& trial) {
   const Json json = {{"state", name_of(trial.state)},
                      {"setting", trial.setting},
                      {"why", trial.why},
@@ -95,17 +97,22 @@ std::string trial_as_json(const Trial& trial) {
   return json.dump();
 }
 
-Trial trial_from_json(const std::string& text) {
-  Trial trial;
+SettingTrial trial_from_json(const std::string& text) {
+  SettingTrial trial;
   const Json json = Json::parse_quietly(text);
   if (!json.is_object()) return trial;
-  for (int i = 0; i <= static_cast<int>(Trial::State::failed); ++i) {
-    if (name_of(static_cast<Trial::State>(i)) == json.value("state", "")) trial.state = static_cast<Trial::State>(i);
+  for (int i = 0; i <= static_cast<int>(SettingTrial::State::failed); ++i) {
+    if (json.contains("state") && json["state"] == name_of(static_cast<SettingTrial::State>(i)))
+      trial.state = static_cast<SettingTrial::State>(i);
   }
-  trial.setting = json.value("setting", "");
-  trial.why = json.value("why", "");
-  trial.time_ns = json.value("time_ns", 0.0);
-  trial.overhead_ns = json.value("overhead_ns", 0.0);
+  try {
+    trial.setting = json.value("setting", "");
+    trial.why = json.value("why", "");
+    trial.time_ns = json.value("time_ns", 0.0);
+    trial.overhead_ns = json.value("overhead_ns", 0.0);
+  } catch (const JsonError&) {
+    return {};
+  }
   return trial;
 }
 
@@ -128,12 +135,13 @@ Status Framework::wake() {
   }
   awake_ = true;
   Json answer;
-  if (const Outcome outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
+  if (const FrameworkStatus outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
     return fail("the worker of {} does not start: {}; kw rivals install {} --fresh makes its environment anew",
                 rival_.name, outcome->text, rival_.name);
   }
-  settings_ = answer.value("settings", std::vector<std::string>{"default"});
-  const std::string version = answer.value("version", "");
+  const About about = about_in(answer);
+  settings_ = about.settings;
+  const std::string& version = about.version;
   if (!rival_.own && version != rival_.version()) {
     worker_ = Worker();
     return fail("its environment holds version {}, and {} is the one that was tried: kw rivals install {} --fresh",
@@ -143,7 +151,7 @@ Status Framework::wake() {
 }
 
 Result<Framework::Model> Framework::model_of(const targets::Instance& instance) {
-  weights_ = ops::draw_inputs(instance.graph, ops::Manner::typical, kWeightsSeed);
+  weights_ = ops::draw_inputs(instance.graph, ops::InputClass::typical, kWeightsSeed);
   Model model;
   KW_TRY(model.text, suites::write_onnx(instance.graph, weights_));
   model.folder = rival_.environment() / "models" / fmt::format("{:016x}", hash_of(model.text));
@@ -154,8 +162,9 @@ Result<Framework::Model> Framework::model_of(const targets::Instance& instance) 
   return model;
 }
 
-Result<Outcome> Framework::load(const std::string& model_file, const fs::path& folder,
-                                const targets::Instance& instance, const std::string& setting, int threads, Side side) {
+Result<FrameworkStatus> Framework::load(const std::string& model_file, const fs::path& folder,
+                                        const targets::Instance& instance, const std::string& setting, int threads,
+                                        Side side) {
   KW_CHECK(wake());
   Json inputs = Json::array(), outputs = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -163,27 +172,27 @@ Result<Outcome> Framework::load(const std::string& model_file, const fs::path& f
   }
   for (int slot : instance.graph.outputs) outputs.push_back(instance.graph.names[static_cast<std::size_t>(slot)]);
   Json answer;
-  Outcome outcome = ask(worker_,
-                        {{"do", "load"},
-                         {"of", word_of(side)},
-                         {"model", model_file},
-                         {"folder", folder.string()},
-                         {"setting", setting},
-                         {"threads", threads},
-                         {"inputs", inputs},
-                         {"outputs", outputs}},
-                        {}, Clock::now() + patience_.load, &answer);
-  if (!outcome && !answer.value("folded", "").empty()) outcome = refused(answer.value("folded", ""));
+  FrameworkStatus outcome = ask(worker_,
+                                {{"do", "load"},
+                                 {"of", word_of(side)},
+                                 {"model", model_file},
+                                 {"folder", folder.string()},
+                                 {"setting", setting},
+                                 {"threads", threads},
+                                 {"inputs", inputs},
+                                 {"outputs", outputs}},
+                                {}, Clock::now() + patience_.load, &answer);
+  if (const std::string folded = outcome ? "" : folded_in(answer); !folded.empty()) outcome = refused(folded);
   return outcome;
 }
 
-Outcome Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
-                           Clock::time_point deadline) {
+FrameworkStatus Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                                   Clock::time_point deadline) {
   return arrange(shared, instance, deadline, Side::task);
 }
 
-Outcome Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
-                           Clock::time_point deadline, Side side) {
+FrameworkStatus Framework::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                                   Clock::time_point deadline, Side side) {
   Json types = {{"inputs", Json::array()}, {"outputs", Json::array()}}, calls = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     if (!instance.constant[i]) types["inputs"].push_back(type_of(instance.inputs[i]));
@@ -203,33 +212,25 @@ Outcome Framework::arrange(const targets::SharedCalls& shared, const targets::In
   return ask(worker_, command, files, deadline, &answer);
 }
 
-Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
-                       Clock::time_point deadline) {
+FrameworkStatus Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                               Clock::time_point deadline) {
   return run(first, count, warm, time_ns, deadline, Side::task);
 }
 
-Outcome Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
-                       Clock::time_point deadline, Side side) {
+FrameworkStatus Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                               Clock::time_point deadline, Side side) {
   Json answer;
   const Json command = {{"do", "run"}, {"of", word_of(side)}, {"first", first}, {"count", count}, {"warm", warm}};
-  if (Outcome outcome = ask(worker_, command, {}, std::min(deadline, Clock::now() + patience_.run), &answer)) {
+  if (FrameworkStatus outcome = ask(worker_, command, {}, std::min(deadline, Clock::now() + patience_.run), &answer)) {
     return outcome;
   }
-  try {
-    const auto& times = answer.at("times_ns");
-    if (times.size() != count) return refused("did not run all calls");
-    // Of the group's calls the middle one stands for all: what interrupted one of them is not the framework's doing.
-    *time_ns += count == 0 ? 0 : count * median_of(times.get<std::vector<double>>());
-    overhead_ns_ = answer.value("overhead_ns", overhead_ns_);
-    shapes_.assign(first + count, {});
-    for (std::size_t i = 0; i < answer.at("shapes").size(); ++i) {
-      const Json& shapes = answer["shapes"][i];
-      if (!shapes.is_array()) continue;
-      for (const Json& shape : shapes) shapes_[first + i].emplace_back(shape.get<std::vector<std::int64_t>>());
-    }
-  } catch (const JsonError&) {
-    return refused("answered with something else than times");
-  }
+  auto times = times_in(answer, count);
+  if (!times.ok()) return refused(times.error().message);
+  // Of the group's calls the middle one stands for all: what interrupted one of them is not the framework's doing.
+  *time_ns += count == 0 ? 0 : count * median_of(times->each_ns);
+  overhead_ns_ = times->overhead_ns.value_or(overhead_ns_);
+  shapes_.assign(first, {});
+  std::ranges::move(times->shapes, std::back_inserter(shapes_));
   return std::nullopt;
 }
 
@@ -237,52 +238,53 @@ std::vector<Shape> Framework::shapes(std::size_t call) const {
   return call < shapes_.size() ? shapes_[call] : std::vector<Shape>();
 }
 
-Trial Framework::try_setting(const Model& model, const targets::Instance& instance, const std::string& setting,
-                             int threads) {
-  Trial trial{.setting = setting};
-  const auto missed = [&](Trial::State state, std::string why) {
+SettingTrial Framework::try_setting(const Model& model, const targets::Instance& instance, const std::string& setting,
+                                    int threads) {
+  SettingTrial trial{.setting = setting};
+  const auto missed = [&](SettingTrial::State state, std::string why) {
     trial.state = state;
     trial.why = std::move(why);
     return trial;
   };
-  const auto stopped_by = [&](const Trouble& trouble) {
-    trial.lasts = trouble.kind != Trouble::Kind::slow;
-    return missed(trouble.kind == Trouble::Kind::refused ? Trial::State::unsupported : Trial::State::failed,
+  const auto stopped_by = [&](const FrameworkFailure& trouble) {
+    trial.lasts = trouble.kind != FrameworkFailure::Kind::slow;
+    return missed(trouble.kind == FrameworkFailure::Kind::refused ? SettingTrial::State::unsupported
+                                                                  : SettingTrial::State::failed,
                   trouble.text);
   };
   const auto loaded = load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads);
   if (!loaded.ok()) {
     trial.lasts = false;
-    return missed(Trial::State::failed, loaded.error().message);
+    return missed(SettingTrial::State::failed, loaded.error().message);
   }
   if (*loaded) return stopped_by(**loaded);
   constexpr std::size_t kCalls = 2;
   const auto stage = make_stage(instance, kCalls);
-  if (!stage.ok()) return missed(Trial::State::failed, stage.error().message);
-  if (const Outcome outcome =
+  if (!stage.ok()) return missed(SettingTrial::State::failed, stage.error().message);
+  if (const FrameworkStatus outcome =
           arrange(*stage->calls->shared_with(*stage->outputs), instance, Clock::now() + patience_.run)) {
     return stopped_by(*outcome);
   }
   // Twice on other inputs: what runs nothing shows the first answer again.
   for (std::size_t call = 0; call < kCalls; ++call) {
-    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::Manner::typical, 77 + call);
+    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::InputClass::typical, 77 + call);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (instance.constant[i]) inputs[i] = weights_[i];
     }
     fill(*stage, instance, call, inputs);
     double time_ns = 0;
-    if (const Outcome outcome = run(static_cast<std::uint32_t>(call), 1, static_cast<std::uint32_t>(call), &time_ns,
-                                    Clock::now() + patience_.run)) {
+    if (const FrameworkStatus outcome = run(static_cast<std::uint32_t>(call), 1, static_cast<std::uint32_t>(call),
+                                            &time_ns, Clock::now() + patience_.run)) {
       return stopped_by(*outcome);
     }
     const auto expected = ops::evaluate(instance.graph, inputs);
-    if (!expected.ok()) return missed(Trial::State::failed, expected.error().message);
+    if (!expected.ok()) return missed(SettingTrial::State::failed, expected.error().message);
     const auto got = judge::outputs_of(*this, *stage->outputs, instance, call);
-    if (!got.ok()) return missed(Trial::State::wrong, got.error().message);
+    if (!got.ok()) return missed(SettingTrial::State::wrong, got.error().message);
     for (std::size_t i = 0; i < got->size(); ++i) {
       const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
       if (!comparison.right()) {
-        return missed(Trial::State::wrong, fmt::format("output {}: {}", i, comparison.text((*expected)[i])));
+        return missed(SettingTrial::State::wrong, fmt::format("output {}: {}", i, comparison.text((*expected)[i])));
       }
     }
   }
@@ -290,13 +292,13 @@ Trial Framework::try_setting(const Model& model, const targets::Instance& instan
   double spent_ns = 0;
   for (int i = 0; i < kTrialCalls && spent_ns < kTrialNs; ++i) {
     double time_ns = 0;
-    if (const Outcome outcome = run(0, 1, 1, &time_ns, Clock::now() + patience_.run)) {
+    if (const FrameworkStatus outcome = run(0, 1, 1, &time_ns, Clock::now() + patience_.run)) {
       return stopped_by(*outcome);
     }
     times_ns.push_back(time_ns);
     spent_ns += time_ns;
   }
-  trial.state = Trial::State::right;
+  trial.state = SettingTrial::State::right;
   trial.time_ns = median_of(times_ns);
   return trial;
 }
@@ -305,7 +307,7 @@ fs::path Framework::trial_file(const Model& model, int threads) {
   return model.folder / fmt::format("{}-{}", threads, kTrialFile);
 }
 
-Trial Framework::tried(const targets::Instance& instance, int threads) {
+SettingTrial Framework::tried(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return {.why = model.error().message};
   if (const auto kept = read_file(trial_file(*model, threads)); kept.ok()) return trial_from_json(*kept);
@@ -314,11 +316,11 @@ Trial Framework::tried(const targets::Instance& instance, int threads) {
   return try_all(*model, instance, threads);
 }
 
-Trial Framework::try_all(const Model& model, const targets::Instance& instance, int threads) {
+SettingTrial Framework::try_all(const Model& model, const targets::Instance& instance, int threads) {
   const fs::path file = trial_file(model, threads);
   if (const auto kept = read_file(file); kept.ok()) return trial_from_json(*kept);
   if (const auto kept = passing_.find(file.string()); kept != passing_.end()) return kept->second;
-  Trial best;
+  SettingTrial best;
   bool lasts = true;
   if (const Status woken = wake(); !woken.ok()) {
     best.why = woken.error().message;
@@ -328,7 +330,7 @@ Trial Framework::try_all(const Model& model, const targets::Instance& instance, 
   // A copy: a worker that crashes is started anew, and says its settings again.
   const std::vector<std::string> settings = settings_;
   for (const std::string& setting : settings) {
-    const Trial one = try_setting(model, instance, setting, threads);
+    const SettingTrial one = try_setting(model, instance, setting, threads);
     lasts = lasts && one.lasts;
     const bool better = best.setting.empty() || (one.right() && (!best.right() || one.time_ns < best.time_ns));
     // Of several that are not right the first is the one to tell of.
@@ -344,18 +346,21 @@ Trial Framework::try_all(const Model& model, const targets::Instance& instance, 
   return best;
 }
 
-Outcome Framework::enter(const targets::Instance& instance, int threads) {
+FrameworkStatus Framework::enter(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
   model_file_ = model->folder / "task.onnx";
   if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
   trial_ = try_all(*model, instance, threads);
   if (!trial_.right()) {
-    return Trouble{.kind = trial_.lasts ? Trouble::Kind::refused : Trouble::Kind::slow,
-                   .text = fmt::format("{}{}{}", name_of(trial_.state), trial_.why.empty() ? "" : ": ", trial_.why)};
+    return FrameworkFailure{
+        .kind = trial_.lasts ? FrameworkFailure::Kind::refused : FrameworkFailure::Kind::slow,
+        .text = fmt::format("{}{}{}", name_of(trial_.state), trial_.why.empty() ? "" : ": ", trial_.why)};
   }
   // It ran right before: what goes wrong from here on is an accident.
-  const auto accident = [](std::string why) { return Trouble{.kind = Trouble::Kind::crashed, .text = std::move(why)}; };
+  const auto accident = [](std::string why) {
+    return FrameworkFailure{.kind = FrameworkFailure::Kind::crashed, .text = std::move(why)};
+  };
   if (const Status woken = wake(); !woken.ok()) return accident(woken.error().message);
   if (const Status measured = measure_overhead_in(trial_.setting, threads); !measured.ok()) {
     return accident(measured.error().message);
@@ -392,12 +397,12 @@ Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   const std::vector<Tensor> kept = weights_;
   KW_TRY(const Model model, model_of(instance));
   weights_ = kept;
-  KW_TRY(const Outcome loaded,
+  KW_TRY(const FrameworkStatus loaded,
          load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads, Side::nothing));
   if (loaded) return fail("{} cannot run a model of one number: {}", rival_.name, loaded->text);
   KW_TRY(const Stage stage, make_stage(instance, kOverheadCalls));
   const auto deadline = [&] { return Clock::now() + patience_.run; };
-  Outcome outcome = arrange(*stage.calls->shared_with(*stage.outputs), instance, deadline(), Side::nothing);
+  FrameworkStatus outcome = arrange(*stage.calls->shared_with(*stage.outputs), instance, deadline(), Side::nothing);
   double time_ns = 0;
   if (!outcome) outcome = run(0, kOverheadCalls, 0, &time_ns, deadline(), Side::nothing);
   if (outcome) return fail("{}: {}", rival_.name, outcome->text);

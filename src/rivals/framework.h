@@ -1,4 +1,5 @@
-// A framework as a guest of the judge's races: one worker, kept as long as the object, ready for one task at a time.
+// A framework as a framework of the judge's races: one worker, kept as long as the object, ready for one task at a
+// time.
 //
 // A task is handed over as an ONNX model with weights in it. Which of the framework's settings serves the task best
 // (the fastest that is right) is tried once for each model and remembered beside the model in the cache, where
@@ -11,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "judge/guest.h"
+#include "judge/framework_rival.h"
 #include "rivals/catalog.h"
 #include "rivals/worker.h"
 
 namespace kw::rivals {
 
 // How a task went when its settings were tried.
-struct Trial {
+struct SettingTrial {
   enum class State { right, wrong, unsupported, failed } state = State::failed;
   std::string setting;     // the best one; of those that were tried in vain, the last
   std::string why;         // it does not run right
@@ -29,10 +30,10 @@ struct Trial {
   bool right() const { return state == State::right; }
   double net_ns() const { return time_ns - overhead_ns; }
 };
-std::string_view name_of(Trial::State state);
-std::string trial_as_json(const Trial& trial);
+std::string_view name_of(SettingTrial::State state);
+std::string trial_as_json(const SettingTrial& trial);
 // Of text that is none: a trial that failed.
-Trial trial_from_json(const std::string& text);
+SettingTrial trial_from_json(const std::string& text);
 
 // How long a worker may take before it is given up.
 struct Patience {
@@ -41,7 +42,7 @@ struct Patience {
   std::chrono::seconds run{20};
 };
 
-class Framework final : public judge::Guest {
+class Framework final : public judge::FrameworkRival {
  public:
   // Starts no process yet.
   static Result<Framework> open(RivalFile rival, Patience patience = {});
@@ -54,22 +55,22 @@ class Framework final : public judge::Guest {
 
   std::string name() const override { return rival_.name; }
   std::string version() const override { return rival_.version(); }
-  judge::Outcome enter(const targets::Instance& instance, int threads) override;
+  judge::FrameworkStatus enter(const targets::Instance& instance, int threads) override;
   const std::vector<Tensor>& weights() const override { return weights_; }
   double overhead_ns() const override { return overhead_ns_; }
-  judge::Outcome arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
-                         Clock::time_point deadline) override;
-  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
-                     Clock::time_point deadline) override;
+  judge::FrameworkStatus arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                                 Clock::time_point deadline) override;
+  judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                             Clock::time_point deadline) override;
   std::vector<Shape> shapes(std::size_t call) const override;
   void pin(int core) const override { worker_.pin(core); }
 
   // How the task that it entered last went in trials, now or earlier.
-  const Trial& trial() const { return trial_; }
+  const SettingTrial& trial() const { return trial_; }
   // The model of that task, as ONNX; its folder holds conversions.
   const std::filesystem::path& model_file() const { return model_file_; }
   // How a task went earlier; without starting anything where that is known, else it is tried now.
-  Trial tried(const targets::Instance& instance, int threads);
+  SettingTrial tried(const targets::Instance& instance, int threads);
   // Forgets what is remembered of a task's settings.
   Status forget(const targets::Instance& instance);
   // What a call costs beyond the operator, in the first setting.
@@ -86,17 +87,18 @@ class Framework final : public judge::Guest {
   Result<Model> model_of(const targets::Instance& instance);
   // Where the trials of a model are kept.
   static std::filesystem::path trial_file(const Model& model, int threads);
-  // An Error: the worker is gone. An Outcome: it said no.
+  // An Error: the worker is gone. An FrameworkStatus: it said no.
   Status wake();
-  Result<judge::Outcome> load(const std::string& model_file, const std::filesystem::path& folder,
-                              const targets::Instance& instance, const std::string& setting, int threads,
-                              Side side = Side::task);
-  judge::Outcome arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
-                         Clock::time_point deadline, Side side);
-  judge::Outcome run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
-                     Clock::time_point deadline, Side side);
-  Trial try_setting(const Model& model, const targets::Instance& instance, const std::string& setting, int threads);
-  Trial try_all(const Model& model, const targets::Instance& instance, int threads);
+  Result<judge::FrameworkStatus> load(const std::string& model_file, const std::filesystem::path& folder,
+                                      const targets::Instance& instance, const std::string& setting, int threads,
+                                      Side side = Side::task);
+  judge::FrameworkStatus arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
+                                 Clock::time_point deadline, Side side);
+  judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                             Clock::time_point deadline, Side side);
+  SettingTrial try_setting(const Model& model, const targets::Instance& instance, const std::string& setting,
+                           int threads);
+  SettingTrial try_all(const Model& model, const targets::Instance& instance, int threads);
   Status measure_overhead_in(const std::string& setting, int threads);
 
   RivalFile rival_;
@@ -107,8 +109,8 @@ class Framework final : public judge::Guest {
   std::filesystem::path model_file_;
   std::string entered_;  // the model's text; empty: none
   int threads_ = 0;
-  Trial trial_;
-  std::map<std::string, Trial> passing_;  // that do not last, by the file that would hold them
+  SettingTrial trial_;
+  std::map<std::string, SettingTrial> passing_;  // that do not last, by the file that would hold them
   std::vector<Tensor> weights_;
   std::vector<std::vector<Shape>> shapes_;  // of each call of the last run, where they are not as declared
   double overhead_ns_ = 0;

@@ -26,14 +26,14 @@ class SlowRivals : public testing::Test {
     return *rival;
   }
 
-  static Verdict judged(const std::string& task_name, std::vector<judge::Guest*> guests, int pairs = 20) {
+  static Verdict judged(const std::string& task_name, std::vector<judge::FrameworkRival*> frameworks, int pairs = 20) {
     const Task task = *suites::find_task(task_name);
     auto judge = judge::Judge::open();
     EXPECT_TRUE(judge.ok()) << judge.error().message;
     judge::Case one;
     one.task = &task;
     one.source = {"plain.cpp", *compose::plain_kernel(*ops::resolve(task))};
-    one.guests = std::move(guests);
+    one.frameworks = std::move(frameworks);
     one.pairs = pairs;
     const auto verdict = judge->judge(one);
     EXPECT_TRUE(verdict.ok()) << verdict.error().message;
@@ -64,7 +64,7 @@ TEST_P(SlowEveryRival, RunsTasksOfManyKindsRight) {
     const Task task = *suites::find_task(name);
     const auto instance = targets::make_instance(task, task.lengths, 1);
     ASSERT_TRUE(framework->forget(*instance).ok());
-    const judge::Outcome outcome = framework->enter(*instance, 1);
+    const judge::FrameworkStatus outcome = framework->enter(*instance, 1);
     EXPECT_FALSE(outcome) << name << ": " << outcome->text;
     EXPECT_TRUE(framework->trial().right()) << name << ": " << framework->trial().why;
     EXPECT_GT(framework->overhead_ns(), 100);
@@ -78,13 +78,13 @@ TEST_P(SlowEveryRival, IsTimedBesideAKernel) {
   const Verdict verdict = judged("Relu", {&*framework});
   ASSERT_TRUE(verdict.accepted()) << text_of(verdict.reason);
   ASSERT_EQ(verdict.speedups.size(), 2u) << (verdict.left_out.empty() ? "" : verdict.left_out[0].why);
-  const Speedup& guest = verdict.speedups[1];
-  EXPECT_EQ(guest.rival, GetParam());
-  ASSERT_TRUE(guest.called);
-  EXPECT_GT(guest.called->time_ns, 0);
+  const Speedup& speedup = verdict.speedups[1];
+  EXPECT_EQ(speedup.rival, GetParam());
+  ASSERT_TRUE(speedup.called);
+  EXPECT_GT(speedup.called->time_ns, 0);
   // The headline is the one that is harder on us.
-  EXPECT_LE(guest.median, guest.called->median);
-  EXPECT_EQ(guest.times.size(), static_cast<std::size_t>(guest.pairs));
+  EXPECT_LE(speedup.median, speedup.called->median);
+  EXPECT_EQ(speedup.times.size(), static_cast<std::size_t>(speedup.pairs));
 }
 
 std::vector<std::string> names() {
@@ -152,7 +152,7 @@ TEST_F(SlowRivals, ThatPrintWithoutEndAreNotHeard) {
   const auto instance = targets::make_instance(task, task.lengths, 1);
   ASSERT_TRUE(framework->forget(*instance).ok());
   testing::internal::CaptureStdout();
-  const judge::Outcome outcome = framework->enter(*instance, 1);
+  const judge::FrameworkStatus outcome = framework->enter(*instance, 1);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_FALSE(outcome) << outcome->text;
   ASSERT_TRUE(framework->forget(*instance).ok());

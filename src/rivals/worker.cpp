@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,8 +69,9 @@ Result<Worker> Worker::start(const RivalFile& rival) {
                  .third = theirs.get(),
                  .off_network = true,
                  .ends_with_us = true};
-  const auto half =
-      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  struct sysinfo system = {};
+  ::sysinfo(&system);
+  const std::uint64_t half = std::uint64_t{system.totalram} * system.mem_unit / 2;
   worker.memory_bytes = std::min(kMostMemory, half);
   worker.file_bytes = kMostFile;
   const auto pid = start_program(worker);
@@ -81,9 +83,9 @@ Result<Worker> Worker::start(const RivalFile& rival) {
   return started;
 }
 
-Result<std::string> Worker::ask(const std::string& command, std::span<const int> descriptors,
-                                Clock::time_point deadline) {
-  if (!alive()) return fail("its worker is gone");
+WorkerAnswer Worker::ask(const std::string& command, std::span<const int> descriptors, Clock::time_point deadline) {
+  using Kind = WorkerAnswer::Kind;
+  if (!alive()) return {Kind::gone, "its worker is gone"};
   const int link = process_->link.get();
   sandbox::Packet packet;
   if (sandbox::send_packet(link, std::as_bytes(std::span(command)), descriptors)) {
@@ -95,16 +97,16 @@ Result<std::string> Worker::ask(const std::string& command, std::span<const int>
     } while (ready < 0 && errno == EINTR);
     if (ready == 0) {
       process_.reset();
-      return fail("{}", kNoAnswer);
+      return {Kind::slow, "did not answer in time"};
     }
     packet = sandbox::receive_packet(link);
   }
   if (packet.bytes.empty()) {
     const std::string how = process_->end(kMostEnding);
     process_.reset();
-    return fail("{}", how.empty() ? "its worker is gone" : how);
+    return {Kind::gone, how.empty() ? "its worker is gone" : how};
   }
-  return std::string(reinterpret_cast<const char*>(packet.bytes.data()), packet.bytes.size());
+  return {Kind::answered, std::string(reinterpret_cast<const char*>(packet.bytes.data()), packet.bytes.size())};
 }
 
 void Worker::pin(int core) const {

@@ -15,17 +15,24 @@ namespace kw::rivals {
 
 using Clock = std::chrono::steady_clock;
 
-// What ask() fails with where the process may only be slow.
-inline constexpr char kNoAnswer[] = "did not answer in time";
+// What came of a question.
+struct WorkerAnswer {
+  enum class Kind {
+    answered,
+    slow,  // no answer in time, which a busy machine can do to it
+    gone   // the process has ended
+  } kind = Kind::answered;
+  std::string text;  // the answer, or how the process ended
+};
 
 // Ends with its object. Off the network where the system allows it; nothing that it prints reaches anyone.
 class Worker {
  public:
   static Result<Worker> start(const RivalFile& rival);
 
-  // The answer to one command. Fails when the process is gone or does not answer in time; then it is killed, and every
-  // later question fails.
-  Result<std::string> ask(const std::string& command, std::span<const int> descriptors, Clock::time_point deadline);
+  // The answer to one command. Where the process is gone or does not answer in time, it is killed, and every later
+  // question finds it gone.
+  WorkerAnswer ask(const std::string& command, std::span<const int> descriptors, Clock::time_point deadline);
 
   bool alive() const { return process_ != nullptr; }
   // All its threads onto one core.

@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  // of a batch
+
 // Where a batch may read.
 struct BatchFolders {
   std::vector<fs::path> allowed;
@@ -37,11 +39,9 @@ struct BatchFolders {
 
   // "model.onnx:NODE" and "suite.toml:NAME" name files too.
   Status check_task(const std::string& name) const {
-    for (const char* ending : {".onnx", ".toml"}) {
-      const std::size_t end = name.find(ending);
-      if (end == std::string::npos) continue;
-      if (const auto path = checked(name.substr(0, end + 5)); !path.ok()) return path.error();
-    }
+    const std::string file = suites::file_named_by(name);
+    if (file.empty()) return {};
+    if (const auto path = checked(file); !path.ok()) return path.error();
     return {};
   }
 };
@@ -64,7 +64,8 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
     KW_TRY(const std::string file, folders.checked(text_at("file")));
     KW_TRY(rules.source, read_kernel(file));
   } else {
-    rules.source = {text_at("name").empty() ? "kernel.cpp" : text_at("name"), text_at("source")};
+    rules.source = {text_at("name").empty() ? targets::source_name(rules.device, "kernel") : text_at("name"),
+                    text_at("source")};
   }
   if (json.contains("set")) {
     if (!json["set"].is_object()) return fail("\"set\" is an object: {{\"TILE\": 8}}");
@@ -74,7 +75,8 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
   }
   // What was set from outside is not the candidate's fault.
   if (const auto tunables = read_tunables(rules.source.text); tunables.ok() && !rules.settings.empty()) {
-    KW_TRY([[maybe_unused]] const Choice choice, choose(*tunables, rules.settings));
+    KW_TRY([[maybe_unused]] const Choice choice,
+           choose(*tunables, rules.settings, targets::build_options(rules.device)));
   }
   return rules;
 }
@@ -113,7 +115,7 @@ Result<std::vector<BatchLine>> parse_batch(const std::string& file, const judge:
                                            const std::vector<std::string>& more_folders) {
   BatchFolders folders{.allowed = {fs::absolute(file).parent_path()}};
   for (const std::string& more : more_folders) folders.allowed.emplace_back(more);
-  KW_TRY(const std::string text, read_file(file));
+  KW_TRY(const std::string text, read_file(file, kMostBytes));
   std::vector<BatchLine> lines;
   std::istringstream stream(text);
   std::int64_t number = 0;

@@ -55,7 +55,7 @@ Status Batch::prepare(Run& run) {
   return {};
 }
 
-report::Plan Batch::plan(const Run& run) const {
+report::PlannedWork Batch::plan(const Run& run) const {
   return {.title = run.name(), .total = run.summary().planned, .done = run.summary().done};
 }
 
@@ -66,7 +66,7 @@ Result<judge::Case> Batch::case_of(const store::Item& item) const {
   one.task = &tasks_.at(item.task_hash);
   one.source = {item.what.candidate->file, item.what.candidate->source};
   KW_TRY(one.settings, settings_from_json(item.what.candidate->settings));
-  KW_TRY(one.guests, rivals_.of(*one.task, one.threads));
+  KW_TRY(one.frameworks, rivals_.of(*one.task, one.threads));
   return one;
 }
 
@@ -140,11 +140,11 @@ Status Batch::record(Run& run, Observer& observer, const store::Item& item, cons
 
 // The item stays open: the machine failed, not the candidate.
 Status Batch::note_problem(Run& run, Observer& observer, const store::Item& item, const std::string& message) {
-  KW_CHECK(run.note("problem", fmt::format("{}: {}", item.what.position, message)));
+  KW_CHECK(run.note(store::EventKind::problem, fmt::format("{}: {}", item.what.position, message)));
   answered_[static_cast<std::size_t>(&item - open_.data())] = true;
   tell_({.position = item.what.position, .label = item.what.label, .error = message});
   observer.drop(item.what.position);
-  observer.error("problem", message);
+  observer.error(store::EventKind::problem, message);
   return {};
 }
 
@@ -157,7 +157,7 @@ Result<std::string> Batch::unfinished(Run& run) {
 
 Status record_one(Workplace& workplace, const judge::Case& one, const std::string& command, const Verdict& verdict,
                   double spent_s) {
-  const Order order{.suite = one.task->suite, .rules = one, .rivals = names_of(one.guests)};
+  const Order order{.suite = one.task->suite, .rules = one, .rivals = names_of(one.frameworks)};
   const store::NewItem item = planned(1, one, "null");
   Stop never;
   KW_TRY(const std::unique_ptr<Run> run, Run::begin(workplace, run_of(order, command), std::span(&item, 1), never));

@@ -28,7 +28,7 @@ class Batch : public Work {
   Batch(const Rivals& rivals, Tell tell) : rivals_(rivals), tell_(std::move(tell)) {}
 
   Status prepare(Run& run) override;
-  report::Plan plan(const Run& run) const override;
+  report::PlannedWork plan(const Run& run) const override;
   // A slice of the candidates each: after one a full disk ends the work.
   std::size_t items() const override;
   Status do_item(Run& run, Observer& observer, const std::shared_ptr<judge::Judge>& judge, std::size_t index) override;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "compose/plain.h"
 #include "core/settings_json.h"
+#include "judge/plain_source.h"
 #include "ops/graph.h"
 #include "store/sha256.h"
 #include "suites/task_snapshot.h"
@@ -18,9 +18,9 @@ std::string short_hash(const std::string& text) { return store::sha256(text).sub
 
 std::string as_utf8(const std::string& text) { return Json::parse(Json(text).dump()).text(); }
 
-std::string names_of(const std::vector<judge::Guest*>& guests) {
+std::string names_of(const std::vector<judge::FrameworkRival*>& frameworks) {
   std::string names;
-  for (const judge::Guest* guest : guests) names += (names.empty() ? "" : ",") + guest->name();
+  for (const judge::FrameworkRival* framework : frameworks) names += (names.empty() ? "" : ",") + framework->name();
   return names.empty() ? "none" : names;
 }
 
@@ -37,7 +37,8 @@ store::NewItem planned(std::int64_t position, const judge::Case& one, const std:
   item.candidate = store::Candidate{
       .file = as_utf8(one.source.name), .source = one.source.text, .settings = settings_as_json(one.settings)};
   const auto tunables = read_tunables(one.source.text);
-  const auto choice = tunables.ok() ? choose(*tunables, one.settings) : tunables.error();
+  const auto choice =
+      tunables.ok() ? choose(*tunables, one.settings, targets::build_options(one.device)) : tunables.error();
   if (choice.ok()) {
     item.build = Json({{"compiler", choice->compiler}, {"flags", choice->flags}, {"values", choice->values}}).dump();
   }
@@ -48,12 +49,12 @@ struct RivalVersions::Known {
   Json compilers;
   std::map<const Task*, std::string> plain;  // hashes
 
-  const std::string& plain_hash(const Task& task) {
+  const std::string& plain_hash(const std::string& device, const Task& task) {
     std::string& hash = plain[&task];
     if (hash.empty()) {
       const auto graph = ops::resolve(task);
-      const auto source = graph.ok() ? compose::plain_kernel(*graph) : graph.error();
-      hash = source.ok() ? short_hash(*source) : "none";
+      const auto source = graph.ok() ? judge::plain_source(device, *graph) : graph.error();
+      hash = source.ok() ? short_hash(source->text) : "none";
     }
     return hash;
   }
@@ -68,15 +69,15 @@ RivalVersions::~RivalVersions() = default;
 std::map<std::string, std::string> RivalVersions::of(const judge::Case& one) {
   std::map<std::string, std::string> versions;
   for (const judge::Source& rival : one.against) versions[rival.name] = "source " + short_hash(rival.text);
-  for (const judge::Guest* guest : one.guests) versions[guest->name()] = guest->version();
+  for (const judge::FrameworkRival* framework : one.frameworks) versions[framework->name()] = framework->version();
   Settings level;
   for (const char* name : {"compiler", "flags"}) {
     if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
   }
-  if (const auto choice = choose({}, level); choice.ok()) {
+  if (const auto choice = choose({}, level, targets::build_options(one.device)); choice.ok()) {
     std::string text = fmt::format("{} {}", choice->compiler, known_->compilers.value(choice->compiler, "?"));
     for (const std::string& flag : choice->flags) text += " " + flag;
-    versions["plain"] = text + ", source " + known_->plain_hash(*one.task);
+    versions["plain"] = text + ", source " + known_->plain_hash(one.device, *one.task);
   }
   return versions;
 }

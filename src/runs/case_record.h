@@ -20,7 +20,7 @@ store::TaskSnapshot snapshot(const Task& task);
 std::string terms_of(const judge::Case& one);
 
 // "mnn,onnxruntime", or "none"
-std::string names_of(const std::vector<judge::Guest*>& guests);
+std::string names_of(const std::vector<judge::FrameworkRival*>& frameworks);
 
 // Which version of each rival a case is timed against. The plain kernel is another one when its text or the compiler's
 // version or flags are.

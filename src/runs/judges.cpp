@@ -19,7 +19,7 @@ Result<std::shared_ptr<judge::Judge>> Judges::get() {
   const std::lock_guard guard(lock_);
   if (!judge_) {
     if (before_opening_) before_opening_();
-    KW_TRY(judge::Judge opened, judge::Judge::open());
+    KW_TRY(judge::Judge opened, judge::Judge::open(device_));
     judge_ = std::make_shared<judge::Judge>(std::move(opened));
   }
   return judge_;

@@ -23,8 +23,11 @@ inline constexpr int kMostLostJudges = 3;
 // May be used from several threads.
 class Judges {
  public:
-  // `before_opening` is called each time.
-  explicit Judges(std::function<void()> before_opening = {}) : before_opening_(std::move(before_opening)) {}
+  // Of a device; `before_opening` is called each time.
+  explicit Judges(std::string device = judge::kUsualDevice, std::function<void()> before_opening = {})
+      : device_(std::move(device)), before_opening_(std::move(before_opening)) {}
+
+  const std::string& device() const { return device_; }
 
   // The one that is in use, opened where there is none.
   Result<std::shared_ptr<judge::Judge>> get();
@@ -34,6 +37,7 @@ class Judges {
   judge::Timings timings() const;
 
  private:
+  std::string device_;
   std::function<void()> before_opening_;
   mutable std::mutex lock_;
   std::shared_ptr<judge::Judge> judge_;

@@ -9,15 +9,10 @@ namespace kw::runs {
 // Sources are written by people and models; what is longer than this is something else.
 constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
 
-bool is_source(const std::string& word) {
-  const std::string extension = std::filesystem::path(word).extension().string();
-  return extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c";
-}
-
 Result<judge::Source> read_kernel(const std::string& file) {
   KW_TRY(std::string text, read_file(file, kMostSourceBytes));
   if (text.find('\0') != std::string::npos) {
-    return fail("{}: this is no source text: it has zero bytes in it; kw takes the C or C++ source of a kernel", file);
+    return fail("{}: this is no source text: it has zero bytes in it; kw takes the source of a kernel", file);
   }
   return judge::Source{std::filesystem::path(file).filename().string(), std::move(text)};
 }

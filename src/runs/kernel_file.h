@@ -8,9 +8,6 @@
 
 namespace kw::runs {
 
-// By its name: C or C++.
-bool is_source(const std::string& word);
-
 // An Error where it cannot be read or is no source text.
 Result<judge::Source> read_kernel(const std::string& file);
 

@@ -2,62 +2,59 @@
 
 #include <sys/utsname.h>
 
-#include <cstdlib>
-
 #include "base/files.h"
 #include "base/json.h"
 #include "store/sha256.h"
-#include "targets/cpu/facts.h"
-#include "targets/cpu/kept_roofs.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::runs {
 namespace {
 
-Json cpu_as_json(const targets::CpuFacts& facts) {
-  Json caches = Json::array();
-  for (const targets::Cache& cache : facts.caches) {
-    caches.push_back({{"name", cache.name()}, {"size_bytes", cache.size_bytes}, {"shared_by", cache.shared_by}});
+Json json_of(const targets::RoofTable& table) {
+  Json figures = Json::array();
+  for (const targets::Roof& roof : table.roofs) {
+    figures.push_back({{"kind", roof.kind == targets::Roof::Kind::arithmetic ? "arithmetic" : "moving"},
+                       {"of", roof.of},
+                       {"what", roof.what},
+                       {"best", roof.best},
+                       {"unit", roof.unit},
+                       {"spread", roof.spread},
+                       {"holds_bytes", roof.holds_bytes > 0 ? Json(roof.holds_bytes) : Json(nullptr)}});
   }
-  return {{"model", facts.model},
-          {"logical_cores", facts.logical_cores},
-          {"vector", facts.vector.extension},
-          {"caches", std::move(caches)}};
+  return {{"measured_at", table.measured_at}, {"scope", table.scope}, {"figures", std::move(figures)}};
 }
 
 }  // namespace
 
-std::string machine_identity() {
+std::string machine_identity(const std::string& device) {
   // Only its hash leaves this function: the number itself is nobody's business.
   const auto number = read_file("/etc/machine-id", 4096);
-  return store::sha256(cpu_as_json(targets::read_cpu_facts()).dump() + (number.ok() ? *number : "")).substr(0, 32);
+  return store::sha256(targets::facts_of(device).identity + (number.ok() ? *number : "")).substr(0, 32);
 }
 
-store::Machine this_machine(const std::string& tier) {
-  const targets::CpuFacts facts = targets::read_cpu_facts();
-  // Only those that matter to times: asking each takes a while.
-  std::vector<targets::Tool> compilers_known;
-  for (const targets::Tool& tool : targets::known_tools()) {
-    if (tool.use.starts_with("compiles kernels")) compilers_known.push_back(tool);
-  }
-  const char* folders = std::getenv("PATH");
-  Json compilers = Json::object();
-  for (const targets::ToolFound& found : targets::look_for(compilers_known, folders ? folders : "")) {
-    if (found.works()) compilers[found.tool.name] = found.version;
+store::Machine this_machine(const std::string& device, const std::string& isolation) {
+  const targets::DeviceFacts facts = targets::facts_of(device);
+  Json rows = Json::array(), compilers = Json::object();
+  for (const targets::Fact& fact : facts.rows) rows.push_back({{"name", fact.name}, {"text", fact.text}});
+  const auto target = targets::target_of(device);
+  if (target.ok() && target->tools) {
+    for (const targets::ToolState& tool : target->tools(true).list) {
+      if (tool.works) compilers[tool.name] = tool.version;
+    }
   }
   struct utsname system = {};
   ::uname(&system);
-  const auto roofs = targets::known_roofs();
-  const Json json = {{"cpu", cpu_as_json(facts)},
-                     {"usable_cores", facts.usable_cores},
-                     {"memory_bytes", facts.memory_bytes},
-                     {"compilers", std::move(compilers)},
-                     {"kernel", fmt::format("{} {}", system.sysname, system.release)},
-                     {"kw", KW_VERSION},
-                     {"sandbox", tier},
-                     {"roofs", roofs.ok() ? Json::parse(targets::roofs_as_json(*roofs)) : Json(nullptr)}};
-  return {.identity = machine_identity(),
-          .name = facts.model.empty() ? "an unknown processor" : facts.model,
+  const auto roofs = targets::known_roofs(device);
+  Json json = {{"device", device},
+               {"rows", std::move(rows)},
+               {"compilers", std::move(compilers)},
+               {"kernel", fmt::format("{} {}", system.sysname, system.release)},
+               {"kw", KW_VERSION},
+               {"sandbox", isolation},
+               {"roofs", roofs.ok() ? json_of(*roofs) : Json(nullptr)}};
+  if (target.ok()) json[target->name] = Json::parse(facts.json);
+  return {.identity = machine_identity(device),
+          .name = facts.name.empty() ? "an unknown processor" : facts.name,
           .facts = json.dump()};
 }
 

@@ -1,17 +1,18 @@
-// This machine as the record knows it: what times depend on.
+// This machine as the record knows it: what times on one of its devices depend on.
 #pragma once
 
 #include <string>
 
+#include "judge/judge.h"
 #include "store/records.h"
 
 namespace kw::runs {
 
-// Equal as long as it is the same machine: processor, cores, caches, and the system's own number of it. Compilers and
-// roofs may change meanwhile.
-std::string machine_identity();
+// Equal as long as it is the same device of the same machine: what the device says of itself, and the system's own
+// number of the machine. Compilers and roofs may change meanwhile.
+std::string machine_identity(const std::string& device = judge::kUsualDevice);
 
-// With compilers, kernel, roofs and the sandbox's tier; asks the compilers for their versions.
-store::Machine this_machine(const std::string& tier);
+// With compilers, kernel, roofs and the sandbox's isolation level; asks the compilers for their versions.
+store::Machine this_machine(const std::string& device, const std::string& isolation);
 
 }  // namespace kw::runs

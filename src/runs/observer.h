@@ -6,6 +6,7 @@
 
 #include "core/verdict.h"
 #include "report/tally.h"
+#include "store/records.h"
 
 namespace kw::runs {
 
@@ -15,7 +16,7 @@ class Observer {
   virtual ~Observer() = default;
 
   // First of all; and again when there is more to do.
-  virtual void plan(const report::Plan&) {}
+  virtual void plan(const report::PlannedWork&) {}
   // `id` tells those apart that run at the same time; said again, it is at something else now.
   virtual void start(std::int64_t /*id*/, const std::string& /*task*/, const std::string& /*candidate*/,
                      const std::string& /*doing*/) {}
@@ -28,11 +29,11 @@ class Observer {
                     const std::string& /*rival*/) {}
   // So many more of plan.total are done.
   virtual void advance(std::int64_t /*count*/) {}
-  virtual void error(const std::string& /*kind*/, const std::string& /*text*/) {}
+  virtual void error(store::EventKind /*kind*/, const std::string& /*text*/) {}
   // A line for a person who watches.
   virtual void note(const std::string& /*line*/) {}
-  // "done" or "stopped". Once.
-  virtual void end(const std::string& /*state*/) {}
+  // Once.
+  virtual void end(store::RunState /*state*/) {}
 };
 
 }  // namespace kw::runs

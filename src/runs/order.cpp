@@ -1,5 +1,6 @@
 #include "runs/order.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "base/json.h"
@@ -14,6 +15,12 @@ std::optional<double> number_at(const Json& json, const char* name) {
   if (!json.contains(name)) return std::nullopt;
   if (json[name].is_string()) return std::strtod(json[name].text().c_str(), nullptr);
   return json[name].get<double>();
+}
+
+int whole_at(const Json& json, const char* name, int otherwise) {
+  const double value = number_at(json, name).value_or(otherwise);
+  if (!(std::abs(value) < 1e9)) throw JsonError(fmt::format("{} is out of its range", name));
+  return static_cast<int>(value);
 }
 
 Json json_of(const SearchTerms& terms) {
@@ -42,8 +49,8 @@ AuthorTerms author_terms(const Json& json) {
   terms.author = json.at("author").text();
   terms.model = json.at("model").text();
   terms.asked = json.value("asked", "");
-  terms.rounds = static_cast<int>(number_at(json, "rounds").value_or(0));
-  terms.in_flight = static_cast<int>(number_at(json, "in_flight").value_or(1));
+  terms.rounds = whole_at(json, "rounds", 0);
+  terms.in_flight = whole_at(json, "in_flight", 1);
   terms.prompts = json.value("prompts", "");
   terms.repository = json.value("repo", "");
   terms.tokens = number_at(json, "tokens");
@@ -60,6 +67,7 @@ Json json_of(const Order& order) {
                {"budget_s", rules.budget_s}, {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
                {"timed", rules.timed},       {"rivals", order.rivals},
                {"fresh", order.fresh}};
+  if (rules.device != judge::kUsualDevice) json["device"] = rules.device;
   if (order.kind == store::RunKind::batch) return json;
   Json& terms = order.kind == store::RunKind::search ? json["search"] : json["agents"];
   terms = order.kind == store::RunKind::search ? json_of(order.search) : json_of(order.author);
@@ -74,6 +82,17 @@ Json json_of(const Order& order) {
   return json;
 }
 
+// A record may have come from anywhere: numbers that no command would have written are damage.
+Status check_numbers(const Order& order) {
+  const judge::Case& rules = order.rules;
+  const bool right = rules.threads >= 1 && rules.threads <= 4096 && rules.budget_s > 0 && rules.budget_s <= 1e6 &&
+                     (!rules.pairs || (*rules.pairs >= 1 && *rules.pairs <= 10'000'000)) && order.author.rounds >= 0 &&
+                     order.author.in_flight >= 1 && order.author.in_flight <= 1024 && order.search.within_s >= 0 &&
+                     order.search.within_s <= 1e9;
+  if (!right) return fail("the record of the run's rules is damaged: a number is out of its range");
+  return {};
+}
+
 Status read_judging(const Json& json, Order& order) {
   order.rules.threads = json.at("threads");
   order.rules.cold = json.at("cold");
@@ -81,6 +100,7 @@ Status read_judging(const Json& json, Order& order) {
   if (!json.at("pairs").is_null()) order.rules.pairs = json.at("pairs").get<int>();
   order.rules.timed = json.at("timed");
   order.fresh = json.at("fresh");
+  order.rules.device = json.value("device", judge::kUsualDevice);
   order.rivals = json.value("rivals", "none");
   return {};
 }
@@ -133,11 +153,15 @@ Result<Order> order_of(const store::RunSummary& run) {
     }
     Order order{.kind = run.kind(), .suite = run.about.suite};
     KW_CHECK(read_judging(json, order));
-    if (order.kind == store::RunKind::batch) return order;
+    if (order.kind == store::RunKind::batch) {
+      KW_CHECK(check_numbers(order));
+      return order;
+    }
     order.search.author = run.about.author;
     order.search.strategy = run.about.strategy;
     order.search.seed = run.about.seed.value_or(1);
     KW_CHECK(read_tasks(json, order));
+    KW_CHECK(check_numbers(order));
     return order;
   } catch (const JsonError& error) {
     return fail("the record of the run's rules is damaged: {}", error.what());

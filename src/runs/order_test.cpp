@@ -31,6 +31,23 @@ TEST(Order, OfABatchComesBackAsItWas) {
   EXPECT_EQ(back->rivals, "mnn,onnxruntime");
 }
 
+TEST(Order, RefusesNumbersThatNoCommandWrites) {
+  const Order order{.kind = store::RunKind::batch};
+  const store::RunSummary run = summary_of(run_of(order, "kw eval"));
+  ASSERT_TRUE(order_of(run).ok());
+  for (const auto& [name, value] : {std::pair{"threads", "2147483647"},
+                                    {"threads", "4294967297"},
+                                    {"budget_s", "1e300"},
+                                    {"budget_s", "-1"},
+                                    {"pairs", "0"}}) {
+    store::RunSummary changed = run;
+    Json rules = Json::parse(run.about.rules);
+    rules[name] = Json::parse(value);
+    changed.about.rules = rules.dump();
+    EXPECT_FALSE(order_of(changed).ok()) << name << " " << value;
+  }
+}
+
 TEST(Order, OfASearchComesBackAsItWas) {
   Order order{.kind = store::RunKind::search, .suite = "mine", .tasks = {*suites::find_task("Relu")}};
   order.kernel = judge::Source{"mine.cpp", "// mine"};

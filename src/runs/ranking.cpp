@@ -8,30 +8,30 @@
 namespace kw::runs {
 namespace {
 
-using store::Contender;
+using store::AcceptedKernel;
 
 // `group` met one version of a rival. The best comes first.
-void rank(std::vector<Contender>& group) {
+void rank(std::vector<AcceptedKernel>& group) {
   const bool alone = group.front().rival.empty();
-  std::ranges::stable_sort(group, [&](const Contender& a, const Contender& b) {
+  std::ranges::stable_sort(group, [&](const AcceptedKernel& a, const AcceptedKernel& b) {
     return alone ? a.time_ns < b.time_ns : a.median > b.median;
   });
 }
 
 }  // namespace
 
-Ranking ranking_of(std::vector<Contender> all) {
+Ranking ranking_of(std::vector<AcceptedKernel> all) {
   Ranking ranking;
   const std::string terms = all.front().terms;
-  std::map<std::pair<std::string, std::string>, std::vector<Contender>> groups;  // by rival and version
-  for (Contender& one : all) {
+  std::map<std::pair<std::string, std::string>, std::vector<AcceptedKernel>> groups;  // by rival and version
+  for (AcceptedKernel& one : all) {
     if (one.terms == terms) {
       groups[{one.rival, one.version}].push_back(std::move(one));
     } else {
       ++ranking.other_terms;
     }
   }
-  const std::vector<Contender>* winners = nullptr;
+  const std::vector<AcceptedKernel>* winners = nullptr;
   for (auto& [rival, group] : groups) {
     rank(group);
     ranking.by_time_alone += group.size();
@@ -40,7 +40,7 @@ Ranking ranking_of(std::vector<Contender> all) {
   ranking.best = winners->front();
   ranking.compared = winners->size();
   ranking.by_time_alone -= winners->size();
-  for (const Contender& one : *winners) {
+  for (const AcceptedKernel& one : *winners) {
     // A kernel that was measured twice is no tie with itself.
     const bool other = one.source_hash != ranking.best.source_hash || one.settings != ranking.best.settings;
     if (other && !one.rival.empty() && one.high >= ranking.best.low) ++ranking.ties;

@@ -15,7 +15,7 @@
 namespace kw::runs {
 
 struct Ranking {
-  store::Contender best;
+  store::AcceptedKernel best;
   std::size_t compared = 0;       // that met the same version of the rival, the best among them
   std::size_t ties = 0;           // of those, others that cannot be told apart from it
   std::size_t by_time_alone = 0;  // that met other versions, or other rivals
@@ -23,7 +23,7 @@ struct Ranking {
 };
 
 // Under the terms of the newest one. `all` is not empty, the newest first.
-Ranking ranking_of(std::vector<store::Contender> all);
+Ranking ranking_of(std::vector<store::AcceptedKernel> all);
 
 // The hash of the snapshot that is meant: the task as it is `now`, if it was judged so; else the one of that name that
 // was judged last; empty where there is none.

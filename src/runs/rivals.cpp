@@ -101,7 +101,7 @@ std::string Rivals::names() const {
   if (best_) return "best";
   std::string names;
   for (const auto& framework : frameworks_) names += (names.empty() ? "" : ",") + framework->name();
-  for (const auto& guest : absent_) names += (names.empty() ? "" : ",") + guest->name();
+  for (const auto& framework : absent_) names += (names.empty() ? "" : ",") + framework->name();
   return names.empty() ? "none" : names;
 }
 
@@ -141,22 +141,22 @@ void Rivals::start() const {
   for (const auto& framework : frameworks_) framework->start();
 }
 
-Result<std::vector<judge::Guest*>> Rivals::of(const Task& task, int threads) const {
-  std::vector<judge::Guest*> all;
+Result<std::vector<judge::FrameworkRival*>> Rivals::of(const Task& task, int threads) const {
+  std::vector<judge::FrameworkRival*> all;
   for (const auto& framework : frameworks_) all.push_back(framework.get());
-  for (const auto& guest : absent_) all.push_back(guest.get());
+  for (const auto& framework : absent_) all.push_back(framework.get());
   if (!best_) return all;
   KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, threads));
-  judge::Guest* best = nullptr;
+  judge::FrameworkRival* best = nullptr;
   double least_ns = 0;
   for (const auto& framework : frameworks_) {
-    const rivals::Trial trial = framework->tried(instance, threads);
+    const rivals::SettingTrial trial = framework->tried(instance, threads);
     if (!trial.right()) continue;
     if (best == nullptr || trial.net_ns() < least_ns) best = framework.get(), least_ns = trial.net_ns();
   }
   // Where nobody is right, the tables say of each why.
   if (best == nullptr) return all;
-  return std::vector<judge::Guest*>{best};
+  return std::vector<judge::FrameworkRival*>{best};
 }
 
 }  // namespace kw::runs

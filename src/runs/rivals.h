@@ -32,13 +32,13 @@ class Rivals {
 
   // Those for a task: all, or with "best" the one that was the fastest of those that run it right, in a timing that is
   // kept; whoever was not timed on this task yet is timed now. The judge measures it again, side by side.
-  Result<std::vector<judge::Guest*>> of(const Task& task, int threads) const;
+  Result<std::vector<judge::FrameworkRival*>> of(const Task& task, int threads) const;
   // Starts their processes, for whoever will need them soon and has other things to do meanwhile.
   void start() const;
 
  private:
   std::vector<std::unique_ptr<rivals::Framework>> frameworks_;
-  std::vector<std::unique_ptr<judge::Guest>> absent_;
+  std::vector<std::unique_ptr<judge::FrameworkRival>> absent_;
   bool best_ = false;
 };
 

@@ -105,8 +105,10 @@ TEST_F(ChosenRivals, TheBestIsFoundInTheTimingsThatAreKept) {
   ASSERT_EQ(Rivals::choose("best", {})->of(task, 1)->size(), 2u);
   const auto time_of = [&](const std::string& name, double time_ns, double overhead_ns) {
     for (const auto& model : fs::directory_iterator(rivals::find_rival(name)->environment() / "models")) {
-      const rivals::Trial trial{
-          .state = rivals::Trial::State::right, .setting = "some", .time_ns = time_ns, .overhead_ns = overhead_ns};
+      const rivals::SettingTrial trial{.state = rivals::SettingTrial::State::right,
+                                       .setting = "some",
+                                       .time_ns = time_ns,
+                                       .overhead_ns = overhead_ns};
       ASSERT_TRUE(write_file(model.path() / "1-trial.json", rivals::trial_as_json(trial)).ok());
     }
   };

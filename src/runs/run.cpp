@@ -10,8 +10,6 @@
 namespace kw::runs {
 namespace {
 
-constexpr char kStopped[] = "stopped";
-
 // One item, with a new judge where the old one is lost.
 Status do_surely(Run& run, Work& work, Observer& observer, std::size_t index) {
   for (int lost = 0;;) {
@@ -73,7 +71,7 @@ Result<std::unique_ptr<Run>> Run::begin(Workplace& workplace, const store::NewRu
 
 Result<std::unique_lock<std::mutex>> Run::hold() {
   std::unique_lock held = workplace_.hold();
-  if (stop_.asked() || ended_) return fail(kStopped);
+  if (stop_.asked() || ended_) return fail("stopped");
   return held;
 }
 
@@ -106,7 +104,7 @@ Status Run::add_judged(store::NewItem item, const judge::Case& one, const Verdic
   return {};
 }
 
-Status Run::note(const std::string& kind, const std::string& text) {
+Status Run::note(store::EventKind kind, const std::string& text) {
   KW_TRY(const auto held, hold());
   return workplace_.store().note(summary_.id, kind, text);
 }
@@ -116,21 +114,20 @@ Status Run::end(bool done, const std::string& why) {
   if (ended_) return {};
   ended_ = true;
   KW_TRY(const store::RunSummary now, workplace_.store().run(summary_.id));
-  if (done && now.state == "done") return {};
-  const std::string state = done ? "done" : "stopped";
-  return workplace_.store().set_state(summary_.id, state, state, why);
+  if (done && now.state == store::RunState::done) return {};
+  return workplace_.store().set_state(summary_.id, done ? store::RunState::done : store::RunState::stopped, why);
 }
 
 Result<Ended> work_on(Run& run, Work& work, Observer& observer, bool is_resumed) {
   KW_CHECK(work.prepare(run));
   if (is_resumed && work.items() > 0) {
-    KW_CHECK(run.note("resumed", fmt::format("{} of {} left", work.items(), work.plan(run).total)));
+    KW_CHECK(run.note(store::EventKind::resumed, fmt::format("{} of {} left", work.items(), work.plan(run).total)));
   }
   if (work.items() > 0) observer.plan(work.plan(run));
   // Where the state cannot be written, the run is open and nobody holds it: resumable all the same.
   const auto stopped = [&](const std::string& why) {
     [[maybe_unused]] const Status noted = run.end(false, why);
-    observer.end(kStopped);
+    observer.end(store::RunState::stopped);
   };
   const Stop::LastWords last_words(run.stop(), [&] { stopped("interrupted"); });
   Status status = do_all(run, work, observer);
@@ -149,7 +146,7 @@ Result<Ended> work_on(Run& run, Work& work, Observer& observer, bool is_resumed)
     return status.error();
   }
   KW_CHECK(run.end(left.empty(), left));
-  observer.end(left.empty() ? "done" : kStopped);
+  observer.end(left.empty() ? store::RunState::done : store::RunState::stopped);
   return Ended{.unfinished = left};
 }
 

@@ -45,11 +45,11 @@ class Run {
                 const std::map<std::string, std::string>* known = nullptr);
   // An item with its verdict, both or neither.
   Status add_judged(store::NewItem item, const judge::Case& one, const Verdict& verdict, double spent_s);
-  Status note(const std::string& kind, const std::string& text);
+  Status note(store::EventKind kind, const std::string& text);
   // How many verdicts were recorded by this program.
   std::int64_t recorded() const { return recorded_; }
 
-  // The final state, once: "done", or "stopped" and why. Later calls change nothing.
+  // The final state, once: done, or stopped and why. Later calls change nothing.
   Status end(bool done, const std::string& why = {});
 
  private:
@@ -74,7 +74,7 @@ class Work {
 
   // Reads from the record what is left.
   virtual Status prepare(Run& run) = 0;
-  virtual report::Plan plan(const Run& run) const = 0;
+  virtual report::PlannedWork plan(const Run& run) const = 0;
   virtual std::size_t items() const = 0;  // that are left
   // How many are done at the same time, each by a thread.
   virtual int workers() const { return 1; }

@@ -23,7 +23,7 @@ class Notes : public Work {
   std::atomic<int> begun = 0;
 
   Status prepare(Run&) override { return {}; }
-  report::Plan plan(const Run& run) const override {
+  report::PlannedWork plan(const Run& run) const override {
     return {.title = run.name(), .total = static_cast<std::int64_t>(count_)};
   }
   std::size_t items() const override { return count_; }
@@ -31,7 +31,7 @@ class Notes : public Work {
   Status do_item(Run& run, Observer& observer, const std::shared_ptr<judge::Judge>&, std::size_t index) override {
     ++begun;
     KW_CHECK(during(run, index));
-    KW_CHECK(run.note("item", std::to_string(index)));
+    KW_CHECK(run.note(store::EventKind::other, std::to_string(index)));
     observer.advance(1);
     return {};
   }
@@ -45,11 +45,11 @@ class Notes : public Work {
 class Watching : public Observer {
  public:
   std::atomic<std::int64_t> planned = 0, advanced = 0;
-  std::string state;
+  store::RunState state = store::RunState::open;
   int ends = 0;
-  void plan(const report::Plan& plan) override { planned = plan.total; }
+  void plan(const report::PlannedWork& plan) override { planned = plan.total; }
   void advance(std::int64_t count) override { advanced += count; }
-  void end(const std::string& how) override {
+  void end(store::RunState how) override {
     if (ends++ == 0) state = how;
   }
 };
@@ -67,14 +67,14 @@ class SlowRunLoop : public testing::Test {
     workplace_.emplace(*store_);
     run_ = *WorkedOn::begin(*workplace_, {.command = "by hand", .strategy = "made up"}, {}, stop_);
   }
-  std::set<std::string> noted(const std::string& kind) const {
+  std::set<std::string> noted(store::EventKind kind) const {
     std::set<std::string> texts;
     for (const store::Event& event : *store_->events(run_->id())) {
       if (event.kind == kind) texts.insert(event.text);
     }
     return texts;
   }
-  std::string state() const { return store_->run(run_->id())->state; }
+  store::RunState state() const { return store_->run(run_->id())->state; }
 
   const ScratchFolder folder_;
   std::optional<store::Store> store_;
@@ -92,11 +92,11 @@ TEST_F(SlowRunLoop, DoesEveryItemOnceAndEndsDone) {
     Watching watching;
     const auto ended = work_on(*run_, work, watching, false);
     ASSERT_TRUE(ended.ok()) << ended.error().message;
-    EXPECT_EQ(noted("item").size(), 20u);
+    EXPECT_EQ(noted(store::EventKind::other).size(), 20u);
     EXPECT_EQ(work.begun, 20);
     EXPECT_EQ(watching.advanced, 20);
-    EXPECT_EQ(watching.state, "done");
-    EXPECT_EQ(state(), "done");
+    EXPECT_EQ(watching.state, store::RunState::done);
+    EXPECT_EQ(state(), store::RunState::done);
   }
 }
 
@@ -109,17 +109,17 @@ TEST_F(SlowRunLoop, RecordsNothingOnceStoppingWasAskedFor) {
   const auto ended = work_on(*run_, work, watching_, false);
   ASSERT_TRUE(ended.ok());
   EXPECT_TRUE(ended->interrupted);
-  EXPECT_EQ(noted("item"), (std::set<std::string>{"0", "1"}));
+  EXPECT_EQ(noted(store::EventKind::other), (std::set<std::string>{"0", "1"}));
   EXPECT_EQ(work.begun, 3);
-  EXPECT_EQ(state(), "stopped");
-  EXPECT_EQ(watching_.state, "stopped");
-  EXPECT_FALSE(run_->note("later", "x").ok());
+  EXPECT_EQ(state(), store::RunState::stopped);
+  EXPECT_EQ(watching_.state, store::RunState::stopped);
+  EXPECT_FALSE(run_->note(store::EventKind::other, "x").ok());
 }
 
 // Whoever ends the program does not wait for the work.
 TEST_F(SlowRunLoop, SaysItsLastWordsWhileItWorks) {
   Notes work(1);
-  std::string state_meanwhile;
+  store::RunState state_meanwhile = store::RunState::open;
   work.during = [&](WorkedOn& run, std::size_t) {
     run.stop().ask();
     run.stop().say_last_words();
@@ -127,7 +127,7 @@ TEST_F(SlowRunLoop, SaysItsLastWordsWhileItWorks) {
     return Status();
   };
   ASSERT_TRUE(work_on(*run_, work, watching_, false).ok());
-  EXPECT_EQ(state_meanwhile, "stopped");
+  EXPECT_EQ(state_meanwhile, store::RunState::stopped);
 }
 
 TEST_F(SlowRunLoop, AnItemThatFailsStopsTheRun) {
@@ -137,8 +137,8 @@ TEST_F(SlowRunLoop, AnItemThatFailsStopsTheRun) {
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().message, "the disk is full");
   EXPECT_EQ(work.begun, 2) << "it is not the judge that failed";
-  EXPECT_EQ(state(), "stopped");
-  EXPECT_EQ(watching_.state, "stopped");
+  EXPECT_EQ(state(), store::RunState::stopped);
+  EXPECT_EQ(watching_.state, store::RunState::stopped);
 }
 
 TEST_F(SlowRunLoop, WhatIsLeftOverLeavesTheRunStopped) {
@@ -147,8 +147,8 @@ TEST_F(SlowRunLoop, WhatIsLeftOverLeavesTheRunStopped) {
   const auto ended = work_on(*run_, work, watching_, true);
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(ended->unfinished, "1 of 2 is left");
-  EXPECT_EQ(state(), "stopped");
-  EXPECT_EQ(noted("resumed"), (std::set<std::string>{"1 of 1 left"}));
+  EXPECT_EQ(state(), store::RunState::stopped);
+  EXPECT_EQ(noted(store::EventKind::resumed), (std::set<std::string>{"1 of 1 left"}));
 }
 
 // A warden that is gone takes its judge with it; the item goes on with the next one, a few times.
@@ -167,7 +167,7 @@ TEST_F(SlowRunLoop, AnItemIsTriedAgainWithANewJudge) {
   const auto ended = work_on(*run_, work, watching_, false);
   ASSERT_TRUE(ended.ok()) << ended.error().message;
   EXPECT_EQ(seen.size(), 2u);
-  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(state(), store::RunState::done);
 }
 
 TEST_F(SlowRunLoop, AJudgeThatIsLostAgainAndAgainEndsTheWork) {

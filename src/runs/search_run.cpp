@@ -6,12 +6,12 @@
 #include "core/settings_json.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
+#include "runs/drafts.h"
 #include "runs/machine.h"
 #include "runs/takeaway.h"
 #include "search/memory.h"
 #include "store/sha256.h"
-#include "targets/cpu/facts.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::runs {
 namespace {
@@ -50,9 +50,9 @@ Status SearchWork::prepare(Run& run) {
   KW_TRY(budget_, search::parse_budget(order_.search.budget));
   KW_TRY(strategy_, search::find_strategy(order_.search.strategy));
   if (!order_.kernel) {
-    KW_TRY(techniques_, compose::read_techniques());
+    KW_TRY(techniques_, techniques_for(order_.rules.device));
   }
-  compilers_ = targets::kernel_compilers();
+  options_ = targets::build_options(order_.rules.device);
   KW_CHECK(read_record(run));
   for (std::size_t i = 0; i < order_.tasks.size(); ++i) {
     const Task& task = order_.tasks[i];
@@ -84,7 +84,7 @@ Status SearchWork::read_record(Run& run) {
       return {};
     }
     std::optional<double> time;
-    if (one.stage == name_of(VerdictStage::glance)) {
+    if (stage_named(one.stage) == VerdictStage::quick_check) {
       time = one.speedups.empty() || !(one.speedups[0].median > 0) ? 1 : 1 / one.speedups[0].median;
     }
     known_[one.task_hash][name_of_candidate(one.source_hash, one.settings)] = time;
@@ -104,9 +104,9 @@ Result<SearchedTask> SearchWork::winner_of(const store::Store& store, const stor
   return winner;
 }
 
-report::Plan SearchWork::plan(const Run& run) const {
+report::PlannedWork SearchWork::plan(const Run& run) const {
   const auto total = std::ssize(order_.tasks);
-  report::Plan plan{.title = run.name(), .unit = "tasks", .total = total, .done = total - std::ssize(left_)};
+  report::PlannedWork plan{.title = run.name(), .unit = "tasks", .total = total, .done = total - std::ssize(left_)};
   if (is_of_one_task() && !left_.empty()) plan = {.title = run.name(), .total = budget_.candidates};
   const double seconds = is_of_one_task() && budget_.seconds > 0 ? budget_.seconds : order_.search.within_s;
   if (seconds > 0) plan.budget_s = seconds;
@@ -152,31 +152,22 @@ Status SearchWork::do_item(Run& run, Observer& observer, const std::shared_ptr<j
 }
 
 Result<std::vector<search::Kernel>> SearchWork::kernels_of(const ops::Graph& graph) const {
-  std::vector<search::Kernel> kernels;
-  if (order_.kernel) {
-    KW_TRY(Tunables tunables, read_tunables(order_.kernel->text));
-    kernels.push_back({"file", order_.kernel->name, order_.kernel->text, std::move(tunables)});
-    return kernels;
-  }
-  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques_));
-  for (compose::Draft& draft : drafts) {
-    kernels.push_back({draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables),
-                       draft.technique == compose::kPlain});
-  }
-  return kernels;
+  if (!order_.kernel) return kernels_for(order_.rules.device, graph, techniques_);
+  KW_TRY(Tunables tunables, read_tunables(order_.kernel->text));
+  return std::vector<search::Kernel>{{"file", order_.kernel->name, order_.kernel->text, std::move(tunables)}};
 }
 
 Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge::Judge& judge, const Task& task,
                                             const search::Budget& budget) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(std::vector<search::Kernel> kernels, kernels_of(graph));
-  KW_TRY(const search::Space space, search::Space::of(std::move(kernels), compilers_));
+  KW_TRY(const search::Space space, search::Space::of(std::move(kernels), options_));
   store::Store& store = run.workplace().store();
   search::Brief inputs{.space = &space, .seed = static_cast<std::uint64_t>(order_.search.seed)};
   {
     const auto held = run.workplace().hold();
-    KW_TRY(inputs.lessons, search::recall(store, machine_identity(), graph, space));
-    KW_TRY(inputs.leanings, search::recall_leanings(store, machine_identity(), graph));
+    KW_TRY(inputs.lessons, search::recall(store, machine_identity(order_.rules.device), graph, space));
+    KW_TRY(inputs.leanings, search::recall_leanings(store, machine_identity(order_.rules.device), graph));
   }
   const auto strategy = strategy_.make(std::move(inputs));
   const auto record = [&](const search::Point& point, const judge::Case& asked, const Verdict& verdict, double spent_s,
@@ -190,19 +181,19 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
     return run.add_judged(std::move(item), one, verdict, spent_s);
   };
   const auto name_of_point = [&](const search::Point& point) {
-    const store::NewItem item =
-        planned(0, search::case_of(task, space, point, order_.rules.threads, order_.rules.cold), "null");
+    const store::NewItem item = planned(
+        0, search::case_of(task, space, point, order_.rules.threads, order_.rules.cold, order_.rules.device), "null");
     return name_of_candidate(store::sha256(item.candidate->source), item.candidate->settings);
   };
   auto& known = known_[hash_of_task(task)];
   std::vector<search::Observation> observed;
   observer.start(kSearching, task.name, "", "searching");
-  search::Plan plan{.task = &task,
-                    .space = &space,
-                    .strategy = strategy.get(),
-                    .budget = budget,
-                    .threads = order_.rules.threads,
-                    .cold = order_.rules.cold};
+  search::SearchJob plan{.task = &task,
+                         .space = &space,
+                         .strategy = strategy.get(),
+                         .budget = budget,
+                         .threads = order_.rules.threads,
+                         .cold = order_.rules.cold};
   plan.tried = [&](const search::Trial& trial) -> Status {
     observed.push_back({trial.point, trial.time});
     KW_CHECK(record(trial.point, trial.asked, trial.verdict, trial.spent_s, store::Purpose::search));
@@ -221,9 +212,9 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
 
   observer.start(kSearching, task.name, "", "judging the best");
   judge::Case rules = order_.rules;
-  KW_TRY(rules.guests, rivals_.of(task, rules.threads));
+  KW_TRY(rules.frameworks, rivals_.of(task, rules.threads));
   // Where no framework runs it, there is still the plain kernel to be compared with.
-  rules.plain = rules.guests.empty();
+  rules.plain = rules.frameworks.empty();
   KW_TRY(
       const search::Winner winner,
       search::decide(judge, task, space, found, rules,
@@ -233,7 +224,7 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
   {
     // Only now: a search that is resumed before its winner was judged must begin from what it began from.
     const auto held = run.workplace().hold();
-    KW_CHECK(search::remember(store, machine_identity(), graph, space, observed));
+    KW_CHECK(search::remember(store, machine_identity(order_.rules.device), graph, space, observed));
   }
   const search::Kernel& kernel = space.kernels()[winner.point.kernel];
   observer.finish(kSearching, task.name, space.text(winner.point), winner.verdict);
@@ -250,7 +241,7 @@ Result<SearchedTask> SearchWork::search_one(Run& run, Observer& observer, judge:
 Status SearchWork::take_away_if_asked(const Task& task, SearchedTask& result) const {
   if (order_.out.empty() || !result.verdict.accepted()) return {};
   KW_TRY(result.files, take_away(order_.out, task, {result.file, result.source}, result.settings, result.verdict,
-                                 targets::read_cpu_facts().model));
+                                 order_.rules.device, targets::facts_of(order_.rules.device).name));
   return {};
 }
 

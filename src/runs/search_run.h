@@ -42,7 +42,7 @@ class SearchWork : public Work {
   SearchWork(const Rivals& rivals, TaskEnded ended) : rivals_(rivals), ended_(std::move(ended)) {}
 
   Status prepare(Run& run) override;
-  report::Plan plan(const Run& run) const override;
+  report::PlannedWork plan(const Run& run) const override;
   std::size_t items() const override { return left_.size(); }
   Status do_item(Run& run, Observer& observer, const std::shared_ptr<judge::Judge>& judge, std::size_t index) override;
   Result<std::string> unfinished(Run& run) override;
@@ -69,7 +69,7 @@ class SearchWork : public Work {
   search::Budget budget_;
   search::StrategyKind strategy_;
   std::vector<compose::Technique> techniques_;
-  std::vector<std::string> compilers_;
+  BuildOptions options_;
   std::vector<std::size_t> left_;                 // places of tasks that have no winner
   std::map<std::string, SearchedTask> finished_;  // by the hashes of tasks
   // Of each task: what came of each candidate.

@@ -7,23 +7,18 @@
 
 #include "base/files.h"
 #include "compose/outside_text.h"
-#include "compose/plain.h"
+#include "judge/plain_source.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
 #include "runs/task_text.h"
-#include "targets/cpu/call_image.h"
+#include "targets/target.h"
 
 namespace kw::runs {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string build_line(const std::string& name, const Choice& choice) {
-  return compose::remark(fmt::format("{0} -std=c++20 -march=native {1} -I. {2}.cpp -c -o {2}.o", choice.compiler,
-                                     fmt::join(choice.flags, " "), name));
-}
-
-std::string opening(const Task& task, const ops::Graph& graph, const Choice& choice, const Verdict& verdict,
+std::string opening(const Task& task, const ops::Graph& graph, const std::string& build_line, const Verdict& verdict,
                     const std::string& machine) {
   std::string text = fmt::format("// {}: {}\n//\n", compose::remark(task.name), [&] {
     std::string nodes;
@@ -35,10 +30,8 @@ std::string opening(const Task& task, const ops::Graph& graph, const Choice& cho
   for (const ops::GraphInput& input : graph.inputs) {
     shapes += (shapes.empty() ? "" : ", ") + compose::remark(input.name) + " " + input.type.text();
   }
-  text += fmt::format("//   - right on {},\n", shapes);
-  text +=
-      "//     on hidden shapes (other lengths, odd, prime, 1 and empty), on typical and on hard values (heavy tails,\n"
-      "//     ties, edges of the domains, special numbers), at unaligned addresses between unmapped pages;\n";
+  text += fmt::format("//   - for {};\n", shapes);
+  for (const std::string& line : text_of(verdict.coverage)) text += fmt::format("//   - {};\n", compose::remark(line));
   text += fmt::format("//   - largest error seen: {:.3g} of what exact arithmetic in the tensors' type may be off;\n",
                       verdict.max_error);
   if (verdict.time_ns) {
@@ -55,10 +48,10 @@ std::string opening(const Task& task, const ops::Graph& graph, const Choice& cho
                         compose::remark(one.rival + (one.called ? " " + one.called->version : "")), one.low, one.high,
                         one.claimed ? "" : ": no difference is claimed");
   }
-  return text + fmt::format("//\n// {}\n", build_line(compose::file_stem(task.name), choice));
+  return text + fmt::format("//\n// {}\n", build_line);
 }
 
-std::string number_text(double value, DType dtype) {
+std::string literal_text(double value, DType dtype) {
   if (dtype == DType::boolean) return value != 0 ? "1" : "0";
   if (!is_float(dtype)) return fmt::format("{}", static_cast<std::int64_t>(value));
   if (std::isnan(value)) return "NAN";
@@ -85,12 +78,12 @@ std::string input_line(const ops::GraphInput& input, const Tensor& drawn) {
   }
   if (input.role == Role::constant && drawn.count() <= 64) {
     std::vector<std::string> all;
-    for (std::int64_t i = 0; i < drawn.count(); ++i) all.push_back(number_text(drawn.real(i), drawn.dtype()));
+    for (std::int64_t i = 0; i < drawn.count(); ++i) all.push_back(literal_text(drawn.real(i), drawn.dtype()));
     values = fmt::format("{}", fmt::join(all, ", "));
   }
   return fmt::format("      {{{}, {}, {}, {}, {{{}}}, {}}},  // {}\n", targets::contract_number(input.type.dtype),
-                     dims_text(input.type), number_text(low, DType::float32), number_text(high, DType::float32), values,
-                     input.role == Role::input ? "false" : "true", compose::remark(input.name));
+                     dims_text(input.type), literal_text(low, DType::float32), literal_text(high, DType::float32),
+                     values, input.role == Role::input ? "false" : "true", compose::remark(input.name));
 }
 
 std::string real_text(double value) {
@@ -147,20 +140,27 @@ std::string attribute_lines(const Task& task, const ops::Graph& graph) {
 fs::path takeaway_folder(const std::string& task) { return compose::file_stem(task) + "-kernel"; }
 
 Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task, const judge::Source& kernel,
-                                        const Settings& settings, const Verdict& verdict, const std::string& machine) {
+                                        const Settings& settings, const Verdict& verdict, const std::string& device,
+                                        const std::string& machine) {
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  if (!target.build_command || target.takeaway_program.empty()) {
+    return fail("kernels of {} cannot be taken away: only the record has them", device);
+  }
+  const std::string& ending = target.languages.front();
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const Tunables tunables, read_tunables(kernel.text));
-  KW_TRY(const Choice choice, choose(tunables, settings));
+  KW_TRY(const Choice choice, choose(tunables, settings, targets::build_options(device)));
   KW_TRY(std::string fixed, with_tunables_fixed(kernel.text, choice));
   fixed = without_opening(std::move(fixed));  // ours says more
-  KW_TRY(const std::string plain, compose::plain_kernel(graph));
+  KW_TRY(const judge::Source plain, judge::plain_source(device, graph));
   KW_TRY(const fs::path data, data_folder());
   KW_TRY(const std::string contract, read_file(data / "include" / "kernelwright.h"));
-  KW_TRY(std::string main, read_file(data / "kernels" / "takeaway" / "main.cpp.in"));
+  KW_TRY(std::string main, read_file(data / "kernels" / target.takeaway_program));
 
   const std::string name = compose::file_stem(task.name);
+  const std::string build_line = compose::remark(target.build_command(name, choice));
   std::string inputs, outputs;
-  const std::vector<Tensor> drawn = ops::draw_inputs(graph, ops::Manner::typical, 1);
+  const std::vector<Tensor> drawn = ops::draw_inputs(graph, ops::InputClass::typical, 1);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) inputs += input_line(graph.inputs[i], drawn[i]);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const TensorType type = graph.output_type(i);
@@ -174,7 +174,7 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   };
   put("@NAME@", name);
   put("@TASK@", compose::remark(task.name));
-  put("@BUILD@", build_line(name, choice));
+  put("@BUILD@", build_line);
   put("@INPUTS@", inputs);
   put("@OUTPUTS@", outputs);
   put("@ATTRIBUTES@", attribute_lines(task, graph));
@@ -183,9 +183,9 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   fs::create_directories(folder, error);
   if (error) return fail("{}: {}", folder.string(), error.message());
   const std::vector<std::pair<std::string, std::string>> files = {
-      {name + ".cpp", opening(task, graph, choice, verdict, machine) + fixed},
-      {name + "_plain.cpp", "#define kw_run plain_run\n" + plain},
-      {name + "_main.cpp", main},
+      {name + ending, opening(task, graph, build_line, verdict, machine) + fixed},
+      {name + "_plain" + ending, "#define kw_run plain_run\n" + plain.text},
+      {name + "_main" + ending, main},
       {"kernelwright.h", contract}};
   std::vector<fs::path> written;
   for (const auto& [file, text] : files) {

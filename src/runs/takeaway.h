@@ -20,9 +20,10 @@ namespace kw::runs {
 std::filesystem::path takeaway_folder(const std::string& task);
 
 // Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is
-// written over. The files that were written.
+// written over. The files that were written. `machine` is what the device is called.
 Result<std::vector<std::filesystem::path>> take_away(const std::filesystem::path& folder, const Task& task,
                                                      const judge::Source& kernel, const Settings& settings,
-                                                     const Verdict& verdict, const std::string& machine);
+                                                     const Verdict& verdict, const std::string& device,
+                                                     const std::string& machine);
 
 }  // namespace kw::runs

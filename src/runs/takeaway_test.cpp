@@ -50,7 +50,8 @@ TEST(TakeAway, WritesSourcesThatCompileWhateverNamesHold) {
   verdict.time_ns = 1000;
   verdict.speedups = {{.rival = "plain\n#error rival"}};
   const std::string plain = compose::plain_kernel(*ops::resolve(task)).value();
-  const auto files = take_away(folder.path(), task, {"kernel.cpp", plain}, {}, verdict, "a machine\n#error machine");
+  const auto files =
+      take_away(folder.path(), task, {"kernel.cpp", plain}, {}, verdict, "cpu", "a machine\n#error machine");
   ASSERT_TRUE(files.ok()) << files.error().message;
   EXPECT_EQ(files->size(), 4u);
   for (const auto& file : *files) {
@@ -66,7 +67,7 @@ TEST(TakeAway, KeepsAnOpeningCommentThatGoesOn) {
   const Task task = task_called("Sum", "x", "w");
   const std::string plain = compose::plain_kernel(*ops::resolve(task)).value();
   const std::string kernel = "// one\n// two \\\n#error this was a comment\n" + plain;
-  const auto files = take_away(folder.path(), task, {"kernel.cpp", kernel}, {}, {}, "a machine");
+  const auto files = take_away(folder.path(), task, {"kernel.cpp", kernel}, {}, {}, "cpu", "a machine");
   ASSERT_TRUE(files.ok()) << files.error().message;
   EXPECT_TRUE(compiles(folder.path() / "Sum.cpp"));
   EXPECT_EQ(read_file(folder.path() / "Sum.cpp").value().find("// one\n"), std::string::npos);
@@ -90,7 +91,7 @@ TEST(TakeAway, SaysWhatWasTestedAndMeasured) {
   verdict.roof_fraction = 1.25;
   verdict.speedups = {{.rival = "mnn", .median = 2, .low = 1.9, .high = 2.1, .claimed = true}};
   const auto files = take_away(folder.path(), *suites::find_task("Relu"), {"relu.cpp", kKernel}, {{"STEP", "2"}},
-                               verdict, "A Processor");
+                               verdict, "cpu", "A Processor");
   ASSERT_TRUE(files.ok()) << files.error().message;
   const std::string text = *read_file(files->at(0));
   for (const char* part :

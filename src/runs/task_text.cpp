@@ -9,7 +9,7 @@
 #include "ops/draw.h"
 #include "ops/lengths.h"
 #include "suites/notation.h"
-#include "targets/cpu/kept_roofs.h"
+#include "targets/target.h"
 
 namespace kw::runs {
 namespace {
@@ -39,7 +39,7 @@ Result<Example> make_example(const Task& task) {
   const Lengths lengths = ops::tiny_lengths(task);
   KW_TRY(const ops::Graph graph, ops::resolve(task, lengths));
   Example example;
-  example.inputs = ops::draw_inputs(graph, ops::Manner::typical, 1);
+  example.inputs = ops::draw_inputs(graph, ops::InputClass::typical, 1);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     example.input_names.push_back(graph.inputs[i].name);
     if (graph.inputs[i].role != Role::constant) round_for_reading(example.inputs[i]);
@@ -158,7 +158,7 @@ void print_tensors(const ops::Graph& graph, std::ostream& out) {
   }
 }
 
-void print(const Task& task, const ops::Graph& graph, const Example& example, const Result<targets::Roofs>& roofs,
+void print(const Task& task, const ops::Graph& graph, const Example& example, const Result<targets::LeastTime>& least,
            std::ostream& out) {
   out << task.name;
   if (!task.category.empty()) out << fmt::format("  ({}, {})", task.category, task.suite);
@@ -176,10 +176,10 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
   out << fmt::format("\ntolerance  {}\n", tolerance_text(example));
   out << fmt::format("work       {}, {} moved at least ({:.2g} flop/B)\n", with_unit(cost.flops, "flop"),
                      with_unit(cost.bytes(), "B"), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
-  if (roofs.ok()) {
-    out << fmt::format("least time {} on one core of this machine\n", time_text(targets::least_time_ns(*roofs, cost)));
+  if (least.ok()) {
+    out << fmt::format("least time {} with one thread on this machine\n", time_text(least->ns()));
   } else {
-    out << "least time not known: " << roofs.error().message << "\n";
+    out << "least time not known: " << least.error().message << "\n";
   }
   if (!task.note.empty()) out << "note       " << task.note << "\n";
   if (!task.degenerate.empty()) out << "degenerate " << task.degenerate << "\n";
@@ -192,7 +192,8 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
   }
 }
 
-Json as_json(const Task& task, const ops::Graph& graph, const Example& example, const Result<targets::Roofs>& roofs) {
+Json as_json(const Task& task, const ops::Graph& graph, const Example& example,
+             const Result<targets::LeastTime>& least) {
   Json json = summary_of(task, graph);
   Json nodes = Json::array();
   for (const Node& node : task.nodes) nodes.push_back(suites::text_of(node));
@@ -203,9 +204,7 @@ Json as_json(const Task& task, const ops::Graph& graph, const Example& example, 
   json["lengths"] = task.lengths;
   json["opset"] = task.opset;
   json["tolerance"] = tolerance_text(example);
-  const Cost cost = ops::cost_of(graph);
-  json["least_time_ns"] = nullptr;
-  if (roofs.ok()) json["least_time_ns"] = targets::least_time_ns(*roofs, cost);
+  json["least_time_ns"] = least.ok() ? Json(least->ns()) : Json(nullptr);
   json["note"] = task.note;
   json["degenerate"] = task.degenerate;
   json["example"] = example_json(example);
@@ -226,23 +225,6 @@ std::string_view name_of(Role role) {
   return "";
 }
 
-std::string with_unit(double value, std::string_view unit) {
-  constexpr std::array<const char*, 5> kPrefixes{"", "k", "M", "G", "T"};
-  std::size_t prefix = 0;
-  while (value >= 1000 && prefix + 1 < kPrefixes.size()) {
-    value /= 1000;
-    ++prefix;
-  }
-  return fmt::format("{:.3g} {}{}", value, kPrefixes[prefix], unit);
-}
-
-std::string time_text(double time_ns) {
-  if (time_ns < 1e3) return fmt::format("{:.3g} ns", time_ns);
-  if (time_ns < 1e6) return fmt::format("{:.3g} us", time_ns / 1e3);
-  if (time_ns < 1e9) return fmt::format("{:.3g} ms", time_ns / 1e6);
-  return fmt::format("{:.3g} s", time_ns / 1e9);
-}
-
 Json summary_of(const Task& task, const ops::Graph& graph) {
   Json inputs = Json::array();
   for (const ops::GraphInput& input : graph.inputs) {
@@ -260,18 +242,18 @@ Json summary_of(const Task& task, const ops::Graph& graph) {
           {"flops", cost.flops}, {"bytes", cost.bytes()}};
 }
 
-Result<std::string> task_as_text(const Task& task) {
+Result<std::string> task_as_text(const Task& task, const std::string& device) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const Example example, make_example(task));
   std::ostringstream out;
-  print(task, graph, example, targets::known_roofs(), out);
+  print(task, graph, example, targets::least_time(device, ops::cost_of(graph)), out);
   return out.str();
 }
 
-Result<std::string> task_as_json(const Task& task) {
+Result<std::string> task_as_json(const Task& task, const std::string& device) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const Example example, make_example(task));
-  return as_json(task, graph, example, targets::known_roofs()).dump(1) + "\n";
+  return as_json(task, graph, example, targets::least_time(device, ops::cost_of(graph))).dump(1) + "\n";
 }
 
 }  // namespace kw::runs

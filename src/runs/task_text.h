@@ -1,27 +1,27 @@
-// A task told to a reader, as text and as JSON; and numbers as we write them.
+// A task told to a reader, as text and as JSON.
 #pragma once
 
 #include <string>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "core/task.h"
+#include "judge/judge.h"
 #include "ops/graph.h"
 
 namespace kw::runs {
 
-std::string_view name_of(Role role);                         // "input", "weight", "constant"
-std::string with_unit(double value, std::string_view unit);  // 1.05e6, "flop" -> "1.05 Mflop"
-std::string time_text(double time_ns);                       // "12.3 us"
+std::string_view name_of(Role role);  // "input", "weight", "constant"
 
 // {"name", "category", "operator", "suite", "inputs", "outputs", "flops", "bytes"}; a tensor is {"name", "dtype",
 // "shape"}, an input also has its "role": "input", "weight" or "constant".
 Json summary_of(const Task& task, const ops::Graph& graph);
 
 // Meaning, tensors, tolerance, cost and a worked example on the smallest shape: what `kw show` prints.
-Result<std::string> task_as_text(const Task& task);
+Result<std::string> task_as_text(const Task& task, const std::string& device = judge::kUsualDevice);
 // The same as one object: the keys of summary_of and nodes, meaning, lengths, opset, tolerance, least_time_ns, note,
 // degenerate, example.
-Result<std::string> task_as_json(const Task& task);
+Result<std::string> task_as_json(const Task& task, const std::string& device = judge::kUsualDevice);
 
 }  // namespace kw::runs

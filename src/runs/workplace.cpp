@@ -9,7 +9,7 @@ Result<store::Circumstances> Workplace::circumstances(const judge::Case& one, do
                                                       const std::map<std::string, std::string>* versions) {
   if (machine_ == 0) {
     KW_TRY(const std::shared_ptr<judge::Judge> judge, judges_.get());
-    const store::Machine machine = this_machine(judge->device().isolation());
+    const store::Machine machine = this_machine(judges_.device(), judge->device().isolation());
     KW_TRY(machine_, store_.add_machine(machine));
     versions_.emplace(machine);
   }

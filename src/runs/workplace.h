@@ -1,4 +1,4 @@
-// What all runs of one program share: the record, the judge and this machine, each opened once.
+// What all runs of one program on one device share: the record, the judge and this machine, each opened once.
 #pragma once
 
 #include <map>
@@ -16,8 +16,9 @@ namespace kw::runs {
 
 class Workplace {
  public:
-  explicit Workplace(store::Store& store, std::function<void()> before_opening_a_judge = {})
-      : store_(store), judges_(std::move(before_opening_a_judge)) {}
+  explicit Workplace(store::Store& store, const std::string& device = judge::kUsualDevice,
+                     std::function<void()> before_opening_a_judge = {})
+      : store_(store), judges_(device, std::move(before_opening_a_judge)) {}
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
 

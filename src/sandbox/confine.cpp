@@ -53,8 +53,8 @@ int landlock_version() {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
-bool mount_work_folder(const Confinement& confinement, const Tier& tier) {
-  if (!tier.view) return ::chdir(confinement.work_folder.c_str()) == 0;
+bool mount_work_folder(const Confinement& confinement, const Isolation& isolation) {
+  if (!isolation.view) return ::chdir(confinement.work_folder.c_str()) == 0;
   const std::string options = "mode=777,nr_inodes=4096,size=" + std::to_string(confinement.limits.disk_bytes);
   return ::mount("tmpfs", confinement.work_folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 &&
          ::chdir(confinement.work_folder.c_str()) == 0;
@@ -68,8 +68,8 @@ bool limit_resources(const Limits& limits) {
          limit(RLIMIT_MSGQUEUE, 0);
 }
 
-bool drop_rights(const Confinement& confinement, const Tier& tier) {
-  if (::geteuid() == 0 && tier.user) {
+bool drop_rights(const Confinement& confinement, const Isolation& isolation) {
+  if (::geteuid() == 0 && isolation.user) {
     const uid_t user = kFirstUser + static_cast<uid_t>(confinement.warden) * kUsersOfAWarden +
                        static_cast<uid_t>(confinement.slot) % kUsersOfAWarden;
     if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
@@ -83,10 +83,10 @@ bool drop_rights(const Confinement& confinement, const Tier& tier) {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-bool filter_files(const Confinement& confinement, const Tier& tier) {
-  if (tier.landlock == 0) return true;
+bool filter_files(const Confinement& confinement, const Isolation& isolation) {
+  if (isolation.landlock == 0) return true;
   landlock_ruleset_attr attributes{};
-  attributes.handled_access_fs = rights_of(tier.landlock);
+  attributes.handled_access_fs = rights_of(isolation.landlock);
   const long ruleset = ::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0);
   if (ruleset < 0) return false;
   const int set = static_cast<int>(ruleset);
@@ -94,9 +94,9 @@ bool filter_files(const Confinement& confinement, const Tier& tier) {
   constexpr std::uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
   bool made = true;
   if (confinement.files == Files::own) {
-    made = allow_below(set, tier.view ? "/" : confinement.work_folder, kRead);
+    made = allow_below(set, isolation.view ? "/" : confinement.work_folder, kRead);
     // Without a view the loader must still find the language's libraries.
-    if (!tier.view) {
+    if (!isolation.view) {
       for (const char* folder : {"/usr", "/lib", "/lib64", "/etc/ld.so.cache"}) {
         made = made && allow_below(set, folder, folder[1] == 'e' ? kReadFile : kRead);
       }
@@ -106,12 +106,15 @@ bool filter_files(const Confinement& confinement, const Tier& tier) {
     for (const char* folder : {"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives"}) {
       made = made && allow_below(set, folder, kRead | LANDLOCK_ACCESS_FS_EXECUTE);
     }
-    for (const std::string& folder : confinement.shown) made = made && allow_below(set, folder, kRead);
+    // What is shown is kw's own, tools among it.
+    for (const std::string& folder : confinement.shown) {
+      made = made && allow_below(set, folder, kRead | LANDLOCK_ACCESS_FS_EXECUTE);
+    }
     for (const char* file : {"/etc/ld.so.cache", "/dev/zero", "/dev/urandom"}) {
       made = made && allow_below(set, file, kReadFile);
     }
     made = made && allow_below(set, "/dev/null", kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE) &&
-           allow_below(set, confinement.work_folder, rights_of(tier.landlock));
+           allow_below(set, confinement.work_folder, rights_of(isolation.landlock));
   }
   made = made && ::syscall(SYS_landlock_restrict_self, set, 0) == 0;
   ::close(set);

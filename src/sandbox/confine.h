@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sandbox/filters.h"
+#include "sandbox/isolation.h"
 #include "sandbox/protocol.h"
-#include "sandbox/tier.h"
 
 namespace kw::sandbox {
 
@@ -25,11 +25,12 @@ struct Confinement {
   int slot = 0;                    // a small number that no other living child has
 };
 
-// The steps, in this order. Each is false where a part that the tier promises could not be had: the child must end.
-bool mount_work_folder(const Confinement& confinement, const Tier& tier);
+// The steps, in this order. Each is false where a part that the isolation level promises could not be had: the child
+// must end.
+bool mount_work_folder(const Confinement& confinement, const Isolation& isolation);
 bool limit_resources(const Limits& limits);
-bool drop_rights(const Confinement& confinement, const Tier& tier);
-bool filter_files(const Confinement& confinement, const Tier& tier);
+bool drop_rights(const Confinement& confinement, const Isolation& isolation);
+bool filter_files(const Confinement& confinement, const Isolation& isolation);
 
 // The version of Landlock; 0: none.
 int landlock_version();

@@ -100,7 +100,7 @@ Result<Sandbox> Sandbox::start(const std::filesystem::path& warden, const std::v
     return fail("{}: could not be started ({}); it belongs beside kw", warden.string(), ::strerror(error));
   }
   if (!becomes_readable(ends[0], Clock::now() + std::chrono::seconds(20)) ||
-      !read_as(receive_packet(ends[0]), sandbox.tier_)) {
+      !read_as(receive_packet(ends[0]), sandbox.isolation_)) {
     ::kill(sandbox.process_->pid, SIGKILL);
     return fail("{}: started, but said nothing", warden.string());
   }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/isolation.h"
 #include "sandbox/protocol.h"
-#include "sandbox/tier.h"
 #include "sandbox/view.h"
 
 namespace kw::sandbox {
@@ -53,9 +53,9 @@ class Sandbox {
   // Starts the warden's program. `shown` are folders that children see, read-only.
   static Result<Sandbox> start(const std::filesystem::path& warden, const std::vector<Shown>& shown);
 
-  const Tier& tier() const { return tier_; }
+  const Isolation& isolation() const { return isolation_; }
   // Where children find a shown folder.
-  std::string place_of(const Shown& shown) const { return tier_.view ? shown.inside : shown.outside; }
+  std::string place_of(const Shown& shown) const { return isolation_.view ? shown.inside : shown.outside; }
 
   // May be called from several threads. The descriptors are the role's, in its order; they stay open here.
   Result<Child> run(const std::string& role, const Limits& limits, std::span<const std::byte> arguments,
@@ -69,7 +69,7 @@ class Sandbox {
     ~Process();
   };
   std::unique_ptr<Process> process_;
-  Tier tier_;
+  Isolation isolation_;
 };
 
 // A file in memory with this content, to hand to a child.

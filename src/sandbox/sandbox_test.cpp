@@ -20,7 +20,8 @@ class InSandbox : public testing::Test {
     auto started = Sandbox::start(warden(), {{"/usr/include", "/shown"}});
     ASSERT_TRUE(started.ok()) << started.error().message;
     sandbox_ = std::make_unique<Sandbox>(*std::move(started));
-    if (!sandbox_->tier().full()) GTEST_SKIP() << "this machine gives the tier " << sandbox_->tier().name() << " only";
+    if (!sandbox_->isolation().full())
+      GTEST_SKIP() << "this machine gives the isolation " << sandbox_->isolation().name() << " only";
   }
 
   struct Result {
@@ -137,15 +138,15 @@ TEST(Sandbox, SaysThatItsWardenIsMissing) {
   EXPECT_NE(started.error().message.find("/nowhere/kw-warden"), std::string::npos);
 }
 
-TEST(Tier, TellsWhatEachMissingPartNeeds) {
-  Tier tier;
-  EXPECT_EQ(tier.name(), "weak");
-  for (const Tier::Part& part : tier.parts()) EXPECT_FALSE(part.there || part.needs.empty());
-  tier.seccomp = true;
-  tier.landlock = 1;
-  EXPECT_EQ(tier.name(), "filtered");
-  tier.processes = tier.view = tier.network = tier.user = true;
-  EXPECT_EQ(tier.name(), "full");
+TEST(Isolation, TellsWhatEachMissingPartNeeds) {
+  Isolation isolation;
+  EXPECT_EQ(isolation.name(), "weak");
+  for (const Isolation::Part& part : isolation.parts()) EXPECT_FALSE(part.there || part.needs.empty());
+  isolation.seccomp = true;
+  isolation.landlock = 1;
+  EXPECT_EQ(isolation.name(), "filtered");
+  isolation.processes = isolation.view = isolation.network = isolation.user = true;
+  EXPECT_EQ(isolation.name(), "full");
 }
 
 }  // namespace

@@ -123,16 +123,16 @@ bool may_change_user() {
 
 }  // namespace
 
-void enter_view(const std::vector<Shown>& shown, Tier& tier) {
-  tier.user = may_change_user();
+void enter_view(const std::vector<Shown>& shown, Isolation& isolation) {
+  isolation.user = may_change_user();
   if (unshare_as_allowed(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)) {
-    tier.network = true;
-    tier.user = true;
+    isolation.network = true;
+    isolation.user = true;
   } else if (!unshare_as_allowed(CLONE_NEWNS)) {
     return;
   }
-  tier.processes = true;  // tried with the first child
-  tier.view = build_view(shown);
+  isolation.processes = true;  // tried with the first child
+  isolation.view = build_view(shown);
 }
 
 }  // namespace kw::sandbox

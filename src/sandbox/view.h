@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/tier.h"
+#include "sandbox/isolation.h"
 
 namespace kw::sandbox {
 
@@ -18,7 +18,7 @@ struct Shown {
 // The folder inside that a child may write to, a small file system of its own.
 inline constexpr char kWorkFolder[] = "/work";
 
-// Enters what namespaces it may and sets `processes`, `view`, `network` and `user` of the tier.
-void enter_view(const std::vector<Shown>& shown, Tier& tier);
+// Enters what namespaces it may and sets `processes`, `view`, `network` and `user` of the isolation level.
+void enter_view(const std::vector<Shown>& shown, Isolation& isolation);
 
 }  // namespace kw::sandbox

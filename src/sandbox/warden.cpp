@@ -56,7 +56,7 @@ void arrange_descriptors(Job& job) {
   ::syscall(SYS_close_range, first + count, ~0u, 0);
 }
 
-[[noreturn]] void be_child(const Role& role, Job& job, Confinement& confinement, const Tier& tier) {
+[[noreturn]] void be_child(const Role& role, Job& job, Confinement& confinement, const Isolation& isolation) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);
@@ -66,23 +66,23 @@ void arrange_descriptors(Job& job) {
   for (int fd = 0; fd < 3; ++fd) ::dup2(nothing, fd);
   arrange_descriptors(job);
   job.work_folder = confinement.work_folder;
-  if (!mount_work_folder(confinement, tier)) ::_exit(kNotConfined);
+  if (!mount_work_folder(confinement, isolation)) ::_exit(kNotConfined);
   if (role.before != nullptr && !role.before(job)) ::_exit(kNotConfined + 1);
-  if (!drop_rights(confinement, tier)) ::_exit(kNotConfined + 2);
+  if (!drop_rights(confinement, isolation)) ::_exit(kNotConfined + 2);
   // Becoming another user has undone this. Who is orphaned by now has nobody to end it later.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (!tier.processes && ::getppid() == 1) ::_exit(kNotConfined);
-  if (!filter_files(confinement, tier)) ::_exit(kNotConfined + 3);
+  if (!isolation.processes && ::getppid() == 1) ::_exit(kNotConfined);
+  if (!filter_files(confinement, isolation)) ::_exit(kNotConfined + 3);
   if (!limit_resources(confinement.limits)) ::_exit(kNotConfined + 4);
-  if (tier.seccomp && !load_filter(filter_of(role.filter))) ::_exit(kNotConfined + 5);
+  if (isolation.seccomp && !load_filter(filter_of(role.filter))) ::_exit(kNotConfined + 5);
   ::_exit(role.run(job));
 }
 
 class Warden {
  public:
-  Warden(int socket, const std::vector<Shown>& shown, std::span<const Role> roles, const Tier& tier)
-      : socket_(socket), roles_(roles), tier_(tier) {
-    for (const Shown& one : shown) shown_.push_back(tier.view ? one.inside : one.outside);
+  Warden(int socket, const std::vector<Shown>& shown, std::span<const Role> roles, const Isolation& isolation)
+      : socket_(socket), roles_(roles), isolation_(isolation) {
+    for (const Shown& one : shown) shown_.push_back(isolation.view ? one.inside : one.outside);
   }
 
   int serve() {
@@ -132,7 +132,7 @@ class Warden {
     for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
       const auto found = std::ranges::find(running_, pid, &Running::pid);
       if (found == running_.end()) continue;
-      if (!tier_.processes) ::kill(-pid, SIGKILL);
+      if (!isolation_.processes) ::kill(-pid, SIGKILL);
       const auto ns = [](const timeval& time) {
         return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
                static_cast<std::uint64_t>(time.tv_usec) * 1000;
@@ -165,9 +165,9 @@ class Warden {
     Job job;
     job.arguments.assign(packet.bytes.begin() + sizeof request, packet.bytes.end());
     for (std::size_t i = 1; i < packet.descriptors.size(); ++i) job.descriptors.push_back(packet.descriptors[i].get());
-    job.tier = &tier_;
+    job.isolation = &isolation_;
     Confinement confinement{request.limits, role->files, kWorkFolder, shown_, warden_, one.slot};
-    if (!tier_.view) {
+    if (!isolation_.view) {
       char folder[] = "/tmp/kw-work-XXXXXX";
       if (::mkdtemp(folder) == nullptr) {
         send_packet(one.report.get(), bytes_of(StartReport{0, errno}), {});
@@ -178,10 +178,10 @@ class Warden {
     }
     int pidfd = -1;
     std::uint64_t flags = 0;
-    if (tier_.processes) flags |= CLONE_NEWPID;
-    if (tier_.view) flags |= CLONE_NEWNS;
+    if (isolation_.processes) flags |= CLONE_NEWPID;
+    if (isolation_.view) flags |= CLONE_NEWNS;
     one.pid = fork_with(flags, &pidfd);
-    if (one.pid == 0) be_child(*role, job, confinement, tier_);
+    if (one.pid == 0) be_child(*role, job, confinement, isolation_);
     if (one.pid < 0) {
       send_packet(one.report.get(), bytes_of(StartReport{0, errno}), {});
       return true;
@@ -195,7 +195,7 @@ class Warden {
 
   int socket_;
   std::span<const Role> roles_;
-  Tier tier_;
+  Isolation isolation_;
   std::vector<std::string> shown_;
   const int warden_ = ::getpid();
   std::vector<Running> running_;
@@ -207,15 +207,15 @@ const Program& filter_of(Filter filter) { return filters[static_cast<std::size_t
 
 int serve(int socket, const std::vector<Shown>& shown, std::span<const Role> roles) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  Tier tier;
-  tier.landlock = landlock_version();
+  Isolation isolation;
+  isolation.landlock = landlock_version();
   for (Filter filter : {Filter::tools, Filter::load, Filter::kernel, Filter::threads}) {
     filters[static_cast<std::size_t>(filter)] = make_filter(filter);
   }
-  tier.seccomp = ::prctl(PR_GET_SECCOMP) >= 0 && !filter_of(Filter::load).empty();
-  enter_view(shown, tier);
-  if (!send_packet(socket, bytes_of(tier), {})) return 1;
-  return Warden(socket, shown, roles, tier).serve();
+  isolation.seccomp = ::prctl(PR_GET_SECCOMP) >= 0 && !filter_of(Filter::load).empty();
+  enter_view(shown, isolation);
+  if (!send_packet(socket, bytes_of(isolation), {})) return 1;
+  return Warden(socket, shown, roles, isolation).serve();
 }
 
 }  // namespace kw::sandbox

@@ -15,7 +15,7 @@ namespace kw::sandbox {
 struct Job {
   std::vector<std::byte> arguments;
   std::vector<int> descriptors;
-  const Tier* tier = nullptr;
+  const Isolation* isolation = nullptr;
   std::string work_folder;
 };
 

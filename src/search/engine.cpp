@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of timing, for each candidate at a glance.
-constexpr double kGlance_s = 0.04;
+// Of timing, for each candidate in a quick check.
+constexpr double kQuickCheck_s = 0.04;
 // Between two that the search could not tell apart.
 constexpr double kRunOff_s = 0.15;
 constexpr double kCannotTell = 1.06;
@@ -32,10 +32,10 @@ std::optional<double> time_of(const Verdict& verdict) {
   return 1 / verdict.speedups[0].median;
 }
 
-// Nothing is accepted at a glance.
-void leave_at_glance(Verdict& verdict) {
+// Nothing is accepted in a quick check.
+void leave_at_quick_check(Verdict& verdict) {
   if (!verdict.accepted()) return;
-  verdict.stage = VerdictStage::glance;
+  verdict.stage = VerdictStage::quick_check;
   verdict.reason = {ReasonCode::only_quick_check};
 }
 
@@ -57,10 +57,10 @@ Result<Verdict> judge_surely(judge::Judge& judge, const judge::Case& one) {
 
 class Search {
  public:
-  Search(judge::Judge& judge, const Plan& plan) : judge_(judge), plan_(plan), begin_(Clock::now()) {}
+  Search(judge::Judge& judge, const SearchJob& plan) : judge_(judge), plan_(plan), begin_(Clock::now()) {}
 
   Result<Found> run() {
-    KW_TRY(glance_, judge::make_glance(*plan_.task));
+    KW_TRY(quick_check_, judge::make_quick_check(*plan_.task));
     const std::size_t at_once = 2 * std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
     KW_CHECK(find_reference());
     while (!spent()) {
@@ -85,11 +85,11 @@ class Search {
     return plan_.budget.seconds > 0 && seconds_since(begin_) >= plan_.budget.seconds;
   }
 
-  judge::Case glance_at(const Point& point) const {
-    judge::Case one = case_of(*plan_.task, *plan_.space, point, plan_.threads, plan_.cold);
+  judge::Case quick_check_of(const Point& point) const {
+    judge::Case one = case_of(*plan_.task, *plan_.space, point, plan_.threads, plan_.cold, judge_.device().name());
     one.plain = false;
-    one.glance = &glance_;
-    one.budget_s = kGlance_s;
+    one.quick_check = &quick_check_;
+    one.budget_s = kQuickCheck_s;
     one.reference = reference_;
     return one;
   }
@@ -104,19 +104,19 @@ class Search {
     }
   }
 
-  // The first kernel whose defaults are right at a glance; its time is 1.
+  // The first kernel whose defaults are right in a quick check; its time is 1.
   Status find_reference() {
     for (std::size_t i = 0; i < plan_.space->kernels().size(); ++i) {
       const Point& point = plan_.space->first(i);
       const auto begin = Clock::now();
-      judge::Case one = glance_at(point);
+      judge::Case one = quick_check_of(point);
       KW_TRY(judge::Inspected inspected, inspect_surely(judge_, one));
       Trial trial{.point = point, .asked = one, .verdict = inspected.verdict};
       if (inspected.verdict.accepted()) {
         trial.time = 1;
         reference_ = inspected.built;
       }
-      leave_at_glance(trial.verdict);
+      leave_at_quick_check(trial.verdict);
       trial.spent_s = seconds_since(begin);
       const bool is_new = !plan_.known(point);
       learn({point, trial.time});
@@ -134,7 +134,7 @@ class Search {
         learn(*known);
         continue;
       }
-      cases.push_back(glance_at(point));
+      cases.push_back(quick_check_of(point));
       asked.push_back(point);
     }
     Status status;
@@ -155,7 +155,7 @@ class Search {
         const std::size_t index = left[i];
         if (tries < kMostKills && may_be_killed_from_outside(verdict->reason)) return again.push_back(index);
         Trial trial{.point = asked[index], .asked = cases[index], .verdict = *verdict, .time = time_of(*verdict)};
-        leave_at_glance(trial.verdict);
+        leave_at_quick_check(trial.verdict);
         trial.spent_s = seconds_since(last);
         last = Clock::now();
         status = plan_.tried(trial);
@@ -170,9 +170,9 @@ class Search {
   }
 
   judge::Judge& judge_;
-  const Plan& plan_;
+  const SearchJob& plan_;
   const Clock::time_point begin_;
-  judge::Glance glance_;
+  judge::QuickCheck quick_check_;
   std::shared_ptr<const judge::Built> reference_;
   Found found_;
 };
@@ -204,9 +204,11 @@ std::string text_of(const Budget& budget) {
   return fmt::format("{:g} s", budget.seconds);
 }
 
-judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads, bool cold) {
+judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads, bool cold,
+                    const std::string& device) {
   const Kernel& kernel = space.kernels()[point.kernel];
   judge::Case one;
+  one.device = device;
   one.task = &task;
   one.source = {kernel.file, kernel.source};
   one.settings = space.settings(point);
@@ -215,10 +217,11 @@ judge::Case case_of(const Task& task, const Space& space, const Point& point, in
   return one;
 }
 
-Result<Found> search(judge::Judge& judge, const Plan& plan) { return Search(judge, plan).run(); }
+Result<Found> search(judge::Judge& judge, const SearchJob& plan) { return Search(judge, plan).run(); }
 
 Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space, const Found& found,
                       const judge::Case& rules, const Judged& judged) {
+  const std::string device = judge.device().name();
   std::vector<Point> finalists;
   for (const Observation& one : found.ranking) finalists.push_back(one.point);
   // Whatever happens, there is the last kernel's default: the plain one, where it is an author's own list.
@@ -237,16 +240,16 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
     return behind < kCannotTell || (i == 1 && behind > kDoubtful);
   };
   if (found.ranking.size() > 1 && wants_run_off(1)) {
-    KW_TRY(const judge::Glance glance, judge::make_glance(task));
+    KW_TRY(const judge::QuickCheck quick_check, judge::make_quick_check(task));
     for (std::size_t i = 1; i <= kRunOffs && i < found.ranking.size(); ++i) {
       if (!wants_run_off(i)) break;
-      judge::Case first = case_of(task, space, finalists[0], rules.threads, rules.cold);
-      first.glance = &glance;
+      judge::Case first = case_of(task, space, finalists[0], rules.threads, rules.cold, device);
+      first.quick_check = &quick_check;
       first.plain = false;
       KW_TRY(judge::Inspected standing, inspect_surely(judge, first));
       if (!standing.verdict.accepted()) break;
-      judge::Case other = case_of(task, space, finalists[i], rules.threads, rules.cold);
-      other.glance = &glance;
+      judge::Case other = case_of(task, space, finalists[i], rules.threads, rules.cold, device);
+      other.quick_check = &quick_check;
       other.plain = false;
       other.budget_s = kRunOff_s;
       other.reference = standing.built;
@@ -258,8 +261,8 @@ Result<Winner> decide(judge::Judge& judge, const Task& task, const Space& space,
 
   std::optional<Winner> last;
   for (const Point& point : finalists) {
-    judge::Case one = case_of(task, space, point, rules.threads, rules.cold);
-    one.guests = rules.guests;
+    judge::Case one = case_of(task, space, point, rules.threads, rules.cold, device);
+    one.frameworks = rules.frameworks;
     one.against = rules.against;
     one.budget_s = rules.budget_s;
     one.pairs = rules.pairs;

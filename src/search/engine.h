@@ -1,6 +1,6 @@
 // Searching a task's space with a strategy, cheap before dear: what requirements forbid is never built; what builds
-// gets a glance (judge/glance.h) and a short timing against one kernel that stays the same; only the few that may win
-// are judged in full, and the one that wins is measured again on fresh inputs, so that luck of selection is not
+// gets a quick check (judge/quick_check.h) and a short timing against one kernel that stays the same; only the few that
+// may win are judged in full, and the one that wins is measured again on fresh inputs, so that luck of selection is not
 // counted.
 //
 // Building goes on on all cores, timing on one alone.
@@ -35,7 +35,7 @@ struct Trial {
   double spent_s = 0;
 };
 
-struct Plan {
+struct SearchJob {
   const Task* task = nullptr;
   const Space* space = nullptr;
   Strategy* strategy = nullptr;
@@ -49,7 +49,7 @@ struct Plan {
   std::function<std::optional<Observation>(const Point&)> known = [](const Point&) { return std::nullopt; };
 };
 
-// The points that were right at a glance, the fastest first.
+// The points that were right in a quick check, the fastest first.
 struct Found {
   std::vector<Observation> ranking;
   int tried = 0;
@@ -57,10 +57,11 @@ struct Found {
   bool exhausted = false;  // the strategy knew of nothing more
 };
 
-Result<Found> search(judge::Judge& judge, const Plan& plan);
+Result<Found> search(judge::Judge& judge, const SearchJob& plan);
 
 // The case that judges a point of the space in full.
-judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads = 1, bool cold = false);
+judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads = 1, bool cold = false,
+                    const std::string& device = judge::kUsualDevice);
 
 // Judges the best of a search in full, one after the other until one is accepted; those that the search could not tell
 // apart race each other first. `rules` says against whom and how long. `judged` is called with each verdict, the last

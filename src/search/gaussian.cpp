@@ -28,8 +28,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b, std::size
 
 }  // namespace
 
-Gaussian::Place Gaussian::place_of(const Point& point) const {
-  Place place{point.kernel, {}};
+Gaussian::Coordinates Gaussian::place_of(const Point& point) const {
+  Coordinates place{point.kernel, {}};
   for (std::size_t i = 0; i < point.picks.size(); ++i) {
     place.sizes.push_back(space_.is_ordered(point.kernel, i) ? std::log2(std::max(space_.number(point, i), 0.0) + 1)
                                                              : static_cast<double>(point.picks[i]) * 100);
@@ -37,7 +37,7 @@ Gaussian::Place Gaussian::place_of(const Point& point) const {
   return place;
 }
 
-double Gaussian::covariance(const Place& a, const Place& b) const {
+double Gaussian::covariance(const Coordinates& a, const Coordinates& b) const {
   if (a.kernel != b.kernel) return 0;
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
@@ -79,7 +79,7 @@ std::vector<Gaussian::Choice> Gaussian::choose(const std::vector<Point>& points,
   }
 
   struct Candidate {
-    Place place;
+    Coordinates place;
     std::vector<double> shared;  // with what is known
     double mean, variance;
     bool taken = false;

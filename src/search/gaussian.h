@@ -32,16 +32,16 @@ class Gaussian {
 
  private:
   // A point as numbers that can be compared: of each dimension the size of its value, or its place.
-  struct Place {
+  struct Coordinates {
     std::size_t kernel;
     std::vector<double> sizes;
     bool elsewhere = false;  // of another task
   };
-  Place place_of(const Point& point) const;
-  double covariance(const Place& a, const Place& b) const;
+  Coordinates place_of(const Point& point) const;
+  double covariance(const Coordinates& a, const Coordinates& b) const;
 
   const Space& space_;
-  std::vector<Place> places_;
+  std::vector<Coordinates> places_;
   std::vector<double> values_;
   std::vector<double> variances_;
 };

@@ -47,10 +47,10 @@ std::string family_of(const ops::Graph& graph) {
   return family;
 }
 
-Result<std::vector<Lesson>> recall(const store::Store& store, const std::string& machine_identity,
-                                   const ops::Graph& graph, const Space& space) {
+Result<std::vector<PastResult>> recall(const store::Store& store, const std::string& machine_identity,
+                                       const ops::Graph& graph, const Space& space) {
   KW_TRY(const auto kept, store::lessons_of(store, machine_identity, family_of(graph)));
-  std::vector<Lesson> lessons;
+  std::vector<PastResult> lessons;
   for (const store::Lesson& one : kept) {
     const std::optional<Point> point = point_of(space, one);
     if (!point) continue;

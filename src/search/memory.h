@@ -18,8 +18,8 @@ namespace kw::search {
 std::string family_of(const ops::Graph& graph);
 
 // As points of this space; lessons about techniques or settings that it does not have are left out.
-Result<std::vector<Lesson>> recall(const store::Store& store, const std::string& machine_identity,
-                                   const ops::Graph& graph, const Space& space);
+Result<std::vector<PastResult>> recall(const store::Store& store, const std::string& machine_identity,
+                                       const ops::Graph& graph, const Space& space);
 
 // What the values of tunables, compilers and flags did, over all tasks but this one.
 Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const std::string& machine_identity,

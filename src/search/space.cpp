@@ -8,18 +8,15 @@ namespace {
 
 constexpr char kCompiler[] = "compiler";
 constexpr char kFlags[] = "flags";
-// What is worth trying where a source says nothing of flags; the first is what a source without wishes is built with.
-const std::vector<std::string> kUsualFlags = {"-O3", "-O2", "-O3 -fno-math-errno -fno-trapping-math",
-                                              "-O3 -funroll-loops"};
 constexpr int kTries = 200;
 
 bool has_order(const Dimension& dimension) { return dimension.name != kCompiler && dimension.name != kFlags; }
 
 // The compiler that builds a source unless another one is set.
-std::string named_first(const Tunables& tunables) {
+std::string named_first(const Tunables& tunables, const BuildOptions& options) {
   Tunables free = tunables;
   free.requirements.clear();
-  const auto choice = choose(free, {});
+  const auto choice = choose(free, {}, options);
   return choice.ok() ? choice->compiler : tunables.compilers.front();
 }
 
@@ -48,8 +45,10 @@ void walk(const std::vector<Dimension>& dimensions, Each&& each) {
 
 }  // namespace
 
-Result<Space> Space::of(std::vector<Kernel> kernels, const std::vector<std::string>& compilers) {
+Result<Space> Space::of(std::vector<Kernel> kernels, const BuildOptions& options) {
   Space space;
+  space.options_ = options;
+  const std::vector<std::string>& compilers = options.here;
   space.kernels_ = std::move(kernels);
   for (std::size_t i = 0; i < space.kernels_.size(); ++i) {
     const Kernel& kernel = space.kernels_[i];
@@ -61,7 +60,8 @@ Result<Space> Space::of(std::vector<Kernel> kernels, const std::vector<std::stri
     }
     if (builders.empty()) builders = compilers;
     if (!builders.empty()) dimensions.push_back({kCompiler, builders});
-    dimensions.push_back({kFlags, kernel.tunables.flags.empty() ? kUsualFlags : kernel.tunables.flags});
+    const std::vector<std::string>& flags = kernel.tunables.flags.empty() ? options.flags : kernel.tunables.flags;
+    if (!flags.empty()) dimensions.push_back({kFlags, flags});
     space.dimensions_.push_back(std::move(dimensions));
 
     // The requirements speak of tunables alone; compiler and flags keep their defaults here.
@@ -89,7 +89,7 @@ Result<Space> Space::of(std::vector<Kernel> kernels, const std::vector<std::stri
 
 bool Space::allows(const Point& point) const {
   return kernels_[point.kernel].tunables.requirements.empty() ||
-         choose(kernels_[point.kernel].tunables, settings(point)).ok();
+         choose(kernels_[point.kernel].tunables, settings(point), options_).ok();
 }
 
 Settings Space::settings(const Point& point) const {
@@ -98,8 +98,9 @@ Settings Space::settings(const Point& point) const {
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     const std::string& value = dimensions[i].values[point.picks[i]];
     // The compiler that the source names first may not be here, and then the first one of the dimension is another.
-    const bool is_default =
-        dimensions[i].name == kCompiler ? value == named_first(kernels_[point.kernel].tunables) : point.picks[i] == 0;
+    const bool is_default = dimensions[i].name == kCompiler
+                                ? value == named_first(kernels_[point.kernel].tunables, options_)
+                                : point.picks[i] == 0;
     if (!is_default) settings[dimensions[i].name] = value;
   }
   return settings;

@@ -40,8 +40,8 @@ struct Point {
 
 class Space {
  public:
-  // `compilers` are those of this machine, the default first. A kernel whose requirements allow nothing is an error.
-  static Result<Space> of(std::vector<Kernel> kernels, const std::vector<std::string>& compilers);
+  // With the compilers that are here. A kernel whose requirements allow nothing is an error.
+  static Result<Space> of(std::vector<Kernel> kernels, const BuildOptions& options);
 
   const std::vector<Kernel>& kernels() const { return kernels_; }
   const std::vector<Dimension>& dimensions(std::size_t kernel) const { return dimensions_[kernel]; }
@@ -71,6 +71,7 @@ class Space {
   std::string text(const Point& point) const;  // "gemm_packed TILE=8 compiler=clang++"
 
  private:
+  BuildOptions options_;
   std::vector<Kernel> kernels_;
   std::vector<std::vector<Dimension>> dimensions_;
   std::vector<Point> firsts_;

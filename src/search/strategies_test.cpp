@@ -22,7 +22,17 @@ Kernel kernel_of(const std::string& technique, const std::string& source) {
   return {technique, technique + ".cpp", source, *read_tunables(source)};
 }
 
-Space easy_space() { return *Space::of({kernel_of("tiles", kFirst), kernel_of("loops", kSecond)}, {"g++", "clang++"}); }
+// With compilers that are here.
+BuildOptions builders(std::vector<std::string> here) {
+  return {.compilers = {"g++", "clang++"},
+          .here = std::move(here),
+          .flags = {"-O3", "-O2", "-O3 -fno-math-errno -fno-trapping-math", "-O3 -funroll-loops"},
+          .check_flag = [](const std::string&) -> Status { return {}; }};
+}
+
+Space easy_space() {
+  return *Space::of({kernel_of("tiles", kFirst), kernel_of("loops", kSecond)}, builders({"g++", "clang++"}));
+}
 
 // The best: tiles of 8 x 32, depth 128, the second compiler; one step away costs a few percent each.
 std::optional<double> time_of(const Space& space, const Point& point) {
@@ -83,7 +93,8 @@ TEST_P(EveryStrategy, ComesNearTheBestOfAnEasySpace) {
 }
 
 TEST_P(EveryStrategy, EndsWhereASpaceIsTriedWhole) {
-  const Space space = *Space::of({kernel_of("loops", "KW_TUNE(UNROLL, 1, 1, 2);\nKW_FLAGS(\"-O2\");")}, {"g++"});
+  const Space space =
+      *Space::of({kernel_of("loops", "KW_TUNE(UNROLL, 1, 1, 2);\nKW_FLAGS(\"-O2\");")}, builders({"g++"}));
   const Course course = run(kind(), space, 1, 50);
   EXPECT_EQ(course.points.size(), 2u);
 }
@@ -121,25 +132,28 @@ TEST(Space, CountsWhatRequirementsAllow) {
 }
 
 TEST(Space, SaysWhenNothingIsAllowed) {
-  const auto space = Space::of({kernel_of("none", "KW_TUNE(TILE, 4, 4, 8);\nKW_REQUIRE(TILE > 100);")}, {"g++"});
+  const auto space =
+      Space::of({kernel_of("none", "KW_TUNE(TILE, 4, 4, 8);\nKW_REQUIRE(TILE > 100);")}, builders({"g++"}));
   ASSERT_FALSE(space.ok());
   EXPECT_NE(space.error().message.find("TILE > 100"), std::string::npos) << space.error().message;
 }
 
 TEST(Space, BeginsBesideDefaultsThatAreForbidden) {
-  const Space space = *Space::of({kernel_of("odd", "KW_TUNE(TILE, 4, 4, 8, 16);\nKW_REQUIRE(TILE > 4);")}, {"g++"});
+  const Space space =
+      *Space::of({kernel_of("odd", "KW_TUNE(TILE, 4, 4, 8, 16);\nKW_REQUIRE(TILE > 4);")}, builders({"g++"}));
   EXPECT_TRUE(space.allows(space.first(0)));
 }
 
 TEST(Space, NamesACompilerThatIsHereWhereTheSourcesOwnIsNot) {
-  const Space space = *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, {"g++"});
+  const Space space = *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, builders({"g++"}));
   EXPECT_EQ(space.settings(space.first(0)).at("compiler"), "g++");
-  const Space both = *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, {"g++", "clang++"});
+  const Space both =
+      *Space::of({kernel_of("clang", "KW_COMPILER(\"clang++\", \"g++\");")}, builders({"g++", "clang++"}));
   EXPECT_TRUE(both.settings(both.first(0)).empty());
 }
 
 TEST(Gaussian, LearnsWhatAValueDoesAndKnowsWhatItDoesNotKnow) {
-  const Space space = *Space::of({kernel_of("tiles", kFirst)}, {"g++", "clang++"});
+  const Space space = *Space::of({kernel_of("tiles", kFirst)}, builders({"g++", "clang++"}));
   Gaussian model(space);
   Random random(1);
   std::vector<Point> seen, others;
@@ -161,7 +175,7 @@ TEST(Gaussian, LearnsWhatAValueDoesAndKnowsWhatItDoesNotKnow) {
 }
 
 TEST(Gaussian, BelievesItsOwnTaskRatherThanManyOthers) {
-  const Space space = *Space::of({kernel_of("tiles", kFirst)}, {"g++", "clang++"});
+  const Space space = *Space::of({kernel_of("tiles", kFirst)}, builders({"g++", "clang++"}));
   const std::vector<Point> all = space.all(0, 1000);
   const auto hope_of_first = [&](auto learn) {
     Gaussian model(space);

@@ -26,7 +26,7 @@ struct Observation {
 };
 
 // What was learned on other tasks, about points of this space (search/memory.h).
-struct Lesson {
+struct PastResult {
   Point point;
   double time = 1;    // against the default of the same kernel there
   double weight = 1;  // how much it says here: 1 for the same task, less for others
@@ -44,7 +44,7 @@ struct Leaning {
 struct Brief {
   const Space* space = nullptr;
   std::uint64_t seed = 1;
-  std::vector<Lesson> lessons = {};
+  std::vector<PastResult> lessons = {};
   std::vector<Leaning> leanings = {};
 };
 

@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 
 // How long a program waits for another one's transaction, which takes milliseconds.
 constexpr int kMostWait_ms = 30'000;
+// Of one row: what pack makes of kMostPackedBytes that nothing can be saved of, and room for the rest of the row.
+constexpr int kMostValueBytes = 280 << 20;
 
 // What went wrong, and what a person can do about it.
 Error failure(int code, const std::string& file, const char* said) {
@@ -127,13 +129,21 @@ std::optional<std::int64_t> Statement::optional_integer(int column) const {
 int Statement::columns() const { return ::sqlite3_column_count(statement_.get()); }
 
 Result<Database> Database::open(const fs::path& file, Access access) {
-  Database database;
-  database.file_ = file.string();
   const bool reads = access == Access::read || access == Access::frozen;
-  const int flags = (reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
-                    (access == Access::create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX;
+  return open_address(address_of(file, access), file.string(),
+                      (reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
+                          (access == Access::create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_URI);
+}
+
+Result<Database> Database::in_memory() {
+  return open_address(":memory:", "memory", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+Result<Database> Database::open_address(const std::string& address, const std::string& name, int flags) {
+  Database database;
+  database.file_ = name;
   sqlite3* opened = nullptr;
-  const int code = ::sqlite3_open_v2(address_of(file, access).c_str(), &opened, flags, nullptr);
+  const int code = ::sqlite3_open_v2(address.c_str(), &opened, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   database.database_.reset(opened);
   if (code != SQLITE_OK) return failure(code, database.file_, opened ? ::sqlite3_errmsg(opened) : "no memory");
   // The file may have come from anywhere: what stands in its schema runs nothing here.
@@ -143,6 +153,7 @@ Result<Database> Database::open(const fs::path& file, Access access) {
                                       {SQLITE_DBCONFIG_DEFENSIVE, 1}}) {
     ::sqlite3_db_config(opened, option, value, nullptr);
   }
+  ::sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMostValueBytes);
   ::sqlite3_extended_result_codes(opened, 1);
   ::sqlite3_busy_timeout(opened, kMostWait_ms);
   return database;

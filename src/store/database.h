@@ -65,6 +65,8 @@ class Database {
   // frozen: nobody writes it meanwhile and nothing can be written beside it, as on a disk that is mounted read-only.
   enum class Access { frozen, read, write, create };
   static Result<Database> open(const std::filesystem::path& file, Access access);
+  // An empty one that is gone with this object.
+  static Result<Database> in_memory();
 
   Result<Statement> prepare(std::string_view sql) const;
   // One or several statements without values.
@@ -82,6 +84,8 @@ class Database {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  static Result<Database> open_address(const std::string& address, const std::string& name, int flags);
+
   std::string file_;
   std::unique_ptr<sqlite3, Close> database_;
 };

@@ -15,7 +15,9 @@
 // Things stand before what names them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -37,7 +39,15 @@ struct Imported {
   bool was_here = false;  // the same run is in the store already: nothing was changed
 };
 
-// All of it or nothing. Errors name the line: "FILE:12: ...".
-Result<Imported> import_json_lines(Store& store, const std::string& text, const std::string& place);
+// Gives the next line, or false at the end.
+using NextLine = std::function<Result<bool>(std::string& line)>;
+NextLine lines_in(std::string text);
+
+// More is not read of one line: the largest that kw writes is a task with its weights.
+inline constexpr std::uint64_t kMostLineBytes = std::uint64_t{64} << 20;
+
+// All of it or nothing. Errors name the line: "FILE:12: ...". What was read goes to the store at once, so that memory
+// holds a line and not the file.
+Result<Imported> import_json_lines(Store& store, const NextLine& next, const std::string& place);
 
 }  // namespace kw::store

@@ -54,7 +54,7 @@ TEST_F(Exchange, TakesBackAllOfARun) {
   const std::string lines = lines_of(here_);
   // Another run is there already, so that every number is another one.
   ASSERT_TRUE(there_.begin_run({.command = "first"}, std::vector{item_by_hand(1, "x")}).ok());
-  const auto imported = import_json_lines(there_, lines, "r1.jsonl");
+  const auto imported = import_json_lines(there_, lines_in(lines), "r1.jsonl");
   ASSERT_TRUE(imported.ok()) << imported.error().message;
   EXPECT_EQ(imported->run, 2);
   EXPECT_FALSE(imported->was_here);
@@ -71,12 +71,12 @@ TEST_F(Exchange, TakesBackAllOfARun) {
 
 TEST_F(Exchange, KnowsARunThatIsThereAlready) {
   const std::string lines = lines_of(here_);
-  ASSERT_TRUE(import_json_lines(there_, lines, "x").ok());
-  const auto again = import_json_lines(there_, lines, "x");
+  ASSERT_TRUE(import_json_lines(there_, lines_in(lines), "x").ok());
+  const auto again = import_json_lines(there_, lines_in(lines), "x");
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_TRUE(again->was_here);
   EXPECT_EQ(there_.runs()->size(), 1u);
-  EXPECT_TRUE(import_json_lines(here_, lines, "x")->was_here);
+  EXPECT_TRUE(import_json_lines(here_, lines_in(lines), "x")->was_here);
 }
 
 TEST_F(Exchange, NamesABrokenLineAndImportsNothing) {
@@ -95,7 +95,7 @@ TEST_F(Exchange, NamesABrokenLineAndImportsNothing) {
                                       std::string(R"({"kind":"surprise"})")}) {
       std::vector<std::string> changed = all;
       changed[i] = broken;
-      const auto imported = import_json_lines(there_, joined(changed), "r1.jsonl");
+      const auto imported = import_json_lines(there_, lines_in(joined(changed)), "r1.jsonl");
       ASSERT_FALSE(imported.ok()) << broken;
       EXPECT_TRUE(imported.error().message.starts_with(fmt::format("r1.jsonl:{}: ", i + 1)))
           << imported.error().message;
@@ -104,10 +104,11 @@ TEST_F(Exchange, NamesABrokenLineAndImportsNothing) {
   // Cut off between lines, and a line that is missing.
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_FALSE(
-        import_json_lines(there_, joined({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i)}), "x").ok());
+        import_json_lines(there_, lines_in(joined({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i)})), "x")
+            .ok());
     std::vector<std::string> missing = all;
     missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(i));
-    EXPECT_FALSE(import_json_lines(there_, joined(missing), "x").ok()) << i;
+    EXPECT_FALSE(import_json_lines(there_, lines_in(joined(missing)), "x").ok()) << i;
   }
   for (const char* table : {"run", "item", "source", "candidate", "task", "verdict", "machine", "event"}) {
     EXPECT_EQ(*there_.database().number(std::string("SELECT count(*) FROM ") + table), 0) << table;
@@ -117,7 +118,7 @@ TEST_F(Exchange, NamesABrokenLineAndImportsNothing) {
 TEST_F(Exchange, RefusesASourceThatWasChanged) {
   std::string lines = lines_of(here_);
   lines.replace(lines.find("// one"), 6, "// two");
-  const auto imported = import_json_lines(there_, lines, "x");
+  const auto imported = import_json_lines(there_, lines_in(lines), "x");
   ASSERT_FALSE(imported.ok());
   EXPECT_NE(imported.error().message.find("not what its hash says"), std::string::npos) << imported.error().message;
 }
@@ -135,6 +136,23 @@ TEST_F(Exchange, WritesATable) {
   EXPECT_EQ(std::ranges::count(out.str(), '\n'), 5);
 }
 
+TEST_F(Exchange, WritesNoFieldThatASpreadsheetComputes) {
+  ASSERT_TRUE(here_.database().execute("UPDATE candidate SET author = '=cmd|x!A0', file = '@SUM(1)'").ok());
+  std::ostringstream out;
+  ASSERT_TRUE(export_table(here_, 1, out).ok());
+  EXPECT_NE(out.str().find(",'=cmd|x!A0,"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find(",'@SUM(1),"), std::string::npos) << out.str();
+}
+
+TEST_F(Exchange, WritesNoKernelOutsideOfItsFolder) {
+  ASSERT_TRUE(here_.database().execute("UPDATE verdict SET stage = '/../../x'; UPDATE task SET name = '../y'").ok());
+  const auto files = export_kernels(here_, 1, folder_.path() / "kernels");
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder_.path())) {
+    EXPECT_TRUE(file.path().extension() != ".cpp" || file.path().parent_path().filename() == "kernels") << file.path();
+  }
+}
+
 TEST_F(Exchange, WritesAFolderOfKernels) {
   const auto files = export_kernels(here_, 1, folder_.path() / "kernels");
   ASSERT_TRUE(files.ok()) << files.error().message;
@@ -148,12 +166,12 @@ TEST_F(Exchange, WhatIsImportedCountsForNothing) {
   std::string forged = lines_of(here_);
   for (std::size_t at; (at = forged.find("\"time_ns\":100")) != std::string::npos;)
     forged.replace(at, 13, "\"time_ns\":1.0");
-  ASSERT_TRUE(import_json_lines(there_, forged, "forged.jsonl").ok());
+  ASSERT_TRUE(import_json_lines(there_, lines_in(forged), "forged.jsonl").ok());
   EXPECT_FALSE(there_.run(1)->is_own);
   const std::string relu = hash_of(task_by_hand());
-  EXPECT_TRUE(there_.contenders(relu, "this")->empty());
+  EXPECT_TRUE(there_.accepted_kernels(relu, "this")->empty());
   EXPECT_EQ(there_.elsewhere("Relu", relu, "this")->foreign, 2);
-  EXPECT_EQ(here_.contenders(relu, "this")->size(), 2u) << "where they were judged they count";
+  EXPECT_EQ(here_.accepted_kernels(relu, "this")->size(), 2u) << "where they were judged they count";
 }
 
 TEST_F(Exchange, RefusesDeepAndMistypedLines) {
@@ -162,7 +180,7 @@ TEST_F(Exchange, RefusesDeepAndMistypedLines) {
                                   std::string("{\"kind\":7}"), std::string("{\"kind\":\"run\",\"format\":\"x\"}"),
                                   std::string("{\"kind\":\"run\",\"format\":1,\"origin\":[]}"), std::string("{}"),
                                   std::string("null"), std::string("\"\"")}) {
-    const auto imported = import_json_lines(there_, line, "x");
+    const auto imported = import_json_lines(there_, lines_in(line), "x");
     ASSERT_FALSE(imported.ok());
     EXPECT_TRUE(imported.error().message.starts_with("x:1: ")) << imported.error().message;
   }
@@ -183,12 +201,12 @@ TEST_F(Exchange, BearsDamage) {
         damaged.erase(at, static_cast<std::size_t>(random.integer(1, 9)));
       }
     }
-    const auto imported = import_json_lines(there_, damaged, "x");
+    const auto imported = import_json_lines(there_, lines_in(damaged), "x");
     refused += imported.ok() ? 0 : 1;
     EXPECT_TRUE(imported.ok() || imported.error().message.starts_with("x:"));
   }
   EXPECT_GT(refused, 50);
-  EXPECT_TRUE(there_.contenders(hash_of(task_by_hand()), "this")->empty());
+  EXPECT_TRUE(there_.accepted_kernels(hash_of(task_by_hand()), "this")->empty());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class Exporter {
            {"format", kFormat},
            {"origin", run.origin},
            {"began_at", run.began_at},
-           {"state", run.state},
+           {"state", name_of(run.state)},
            {"command", run.about.command},
            {"suite", run.about.suite},
            {"author", run.about.author},
@@ -206,8 +206,12 @@ class Exporter {
   int lines_ = 0;
 };
 
-// A field of a table by RFC 4180.
-std::string field(const std::string& text) {
+// A field of a table by RFC 4180. Spreadsheets compute a field that begins with one of these signs, which may come from
+// anybody's name: such a text gets an apostrophe in front, as spreadsheets themselves mark texts. Numbers stay.
+std::string field(std::string text) {
+  char* end = nullptr;
+  const bool computed = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  if (computed && (std::strtod(text.c_str(), &end), *end != '\0')) text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -311,7 +315,8 @@ Result<int> export_kernels(const Store& store, std::int64_t run, const std::file
     KW_TRY(const std::string text, store.source(one.source_hash));
     const std::string ending = one.file.ends_with(".c") ? ".c" : ".cpp";
     const std::string outcome = one.judged ? one.stage : "open";
-    KW_CHECK(write_file(folder / fmt::format("{:04}_{}_{}{}", one.position, safe(one.task), outcome, ending), text));
+    KW_CHECK(
+        write_file(folder / fmt::format("{:04}_{}_{}{}", one.position, safe(one.task), safe(outcome), ending), text));
     ++files;
     return {};
   };

@@ -40,19 +40,23 @@ class Import {
  public:
   explicit Import(Store& store) : store_(store) {}
 
-  Result<Imported> run(const std::string& text, const std::string& place) {
+  Result<Imported> run(const NextLine& next, const std::string& place) {
     KW_TRY(Transaction transaction, Transaction::begin(store_.database_));
-    std::istringstream stream(text);
-    for (std::string one; std::getline(stream, one);) {
+    for (std::string one;;) {
+      KW_TRY(const bool another, next(one));
+      if (!another) break;
       ++number_;
       if (Status read = line(one); !read.ok()) return at(fmt::format("{}:{}", place, number_), read.error());
       if (was_here_) return Imported{run_, true};
     }
     if (!ended_)
       return fail("{}: cut off: behind line {} more must follow, the last being kind \"end\"", place, number_);
-    KW_CHECK(store_.insert_event(run_, "imported", place));
+    KW_CHECK(store_.insert_event(run_, EventKind::imported, place));
     KW_TRY(Statement change, store_.database_.prepare("UPDATE run SET state = ? WHERE id = ?"));
-    KW_CHECK(change.bind(state_ == "done" ? "done" : "stopped").bind(run_).run());
+    KW_CHECK(
+        change.bind(std::string(name_of(state_named(state_) == RunState::done ? RunState::done : RunState::stopped)))
+            .bind(run_)
+            .run());
     KW_CHECK(transaction.commit());
     return Imported{run_, false};
   }
@@ -114,7 +118,7 @@ class Import {
     const TaskSnapshot task = {text_at(json, "name"), text_at(json, "suite"), text_at(json, "category"),
                                text_at(json, "text")};
     if (hash_of(task) != text_at(json, "hash")) return fail("the task was changed: it is not what its hash says");
-    tasks_[text_at(json, "hash")] = task;
+    KW_TRY(tasks_[text_at(json, "hash")], store_.add_task(task));
     return {};
   }
 
@@ -126,11 +130,11 @@ class Import {
       text = text_at(json, "text");
     }
     if (sha256(text) != text_at(json, "hash")) return fail("the source was changed: it is not what its hash says");
-    sources_[text_at(json, "hash")] = std::move(text);
+    KW_TRY(sources_[text_at(json, "hash")], store_.add_source(text));
     return {};
   }
 
-  Result<std::string> source_named(const std::string& hash) const {
+  Result<std::int64_t> source_named(const std::string& hash) const {
     const auto found = sources_.find(hash);
     if (found == sources_.end()) return fail("no source with the hash {} stands before this line", hash);
     return found->second;
@@ -138,22 +142,22 @@ class Import {
 
   Status take_candidate(const Json& json) {
     Candidate candidate = {.file = text_at(json, "file"),
+                           .source = {},
                            .settings = json.at("settings").dump(),
                            .author = text_at(json, "author"),
                            .parents = json.at("parents").get<std::vector<std::string>>(),
                            .notes = text_at(json, "notes")};
-    KW_TRY(candidate.source, source_named(text_at(json, "source")));
-    const std::string hash = hash_of(candidate);
+    const std::string source_hash = text_at(json, "source");
+    KW_TRY(const std::int64_t source, source_named(source_hash));
+    const std::string hash = hash_of(candidate, source_hash);
     if (hash != text_at(json, "hash")) return fail("the candidate was changed: it is not what its hash says");
     // At once, so that its children find it.
-    KW_TRY([[maybe_unused]] const std::int64_t row, store_.add_candidate(candidate));
-    candidates_[hash] = std::move(candidate);
+    KW_TRY(candidates_[hash], store_.add_candidate(candidate, hash, source));
     return {};
   }
 
   Status take_rival(const Json& json) {
-    KW_TRY(const std::string text, source_named(text_at(json, "source")));
-    KW_TRY(const std::int64_t source, store_.add_source(text));
+    KW_TRY(const std::int64_t source, source_named(text_at(json, "source")));
     KW_TRY(Statement insert,
            store_.database_.prepare("INSERT INTO run_rival (run, position, name, source) VALUES (?, ?, ?, ?)"));
     return insert.bind(run_).bind(rivals_++).bind(text_at(json, "name")).bind(source).run();
@@ -168,23 +172,24 @@ class Import {
                     .build = json.at("build").dump(),
                     .label = json.at("label").dump(),
                     .problem = text_or_nothing(json, "problem")};
+    std::optional<std::int64_t> task, candidate;
     if (const std::string hash = text_or_nothing(json, "task"); !hash.empty()) {
       const auto found = tasks_.find(hash);
       if (found == tasks_.end()) return fail("no task with the hash {} stands before this line", hash);
-      item.task = found->second;
+      task = found->second;
     }
     if (const std::string hash = text_or_nothing(json, "candidate"); !hash.empty()) {
       const auto found = candidates_.find(hash);
       if (found == candidates_.end()) return fail("no candidate with the hash {} stands before this line", hash);
-      item.candidate = found->second;
+      candidate = found->second;
     }
-    if (item.problem.empty() && !(item.task && item.candidate)) {
+    if (item.problem.empty() && !(task && candidate)) {
       return fail("an item without a problem needs a task and a candidate");
     }
-    KW_TRY(const std::int64_t id, store_.insert_item(run_, item));
+    KW_TRY(const std::int64_t id, store_.insert_item(run_, item, task, candidate));
     const Json& verdict = json.at("verdict");
     if (verdict.is_null()) return {};
-    if (!item.task) return fail("a verdict on no task");
+    if (!task) return fail("a verdict on no task");
     KW_TRY(const Recorded recorded, recorded_of(verdict));
     return store_.insert_verdict(id, recorded);
   }
@@ -232,13 +237,20 @@ class Import {
   bool ended_ = false;
   int rivals_ = 0;
   std::map<std::int64_t, std::int64_t> machines_;  // their ids here, by those of the file
-  std::map<std::string, TaskSnapshot> tasks_;
-  std::map<std::string, std::string> sources_;
-  std::map<std::string, Candidate> candidates_;
+  // Rows by hashes.
+  std::map<std::string, std::int64_t> tasks_;
+  std::map<std::string, std::int64_t> sources_;
+  std::map<std::string, std::int64_t> candidates_;
 };
 
-Result<Imported> import_json_lines(Store& store, const std::string& text, const std::string& place) {
-  return Import(store).run(text, place);
+NextLine lines_in(std::string text) {
+  return [stream = std::make_shared<std::istringstream>(std::move(text))](std::string& line) -> Result<bool> {
+    return static_cast<bool>(std::getline(*stream, line));
+  };
+}
+
+Result<Imported> import_json_lines(Store& store, const NextLine& next, const std::string& place) {
+  return Import(store).run(next, place);
 }
 
 }  // namespace kw::store

@@ -23,7 +23,7 @@ RunSummary run_of(const Statement& row) {
   run.origin = row.text(1);
   run.began_at = row.text(2);
   run.changed_at = row.text(3);
-  run.state = row.text(4);
+  run.state = state_named(row.text(4));
   run.about = {.command = row.text(5),
                .suite = row.text(6),
                .author = row.text(7),
@@ -185,7 +185,7 @@ Result<Recorded> recorded_of(const Statement& row) {
   one.roof_fraction = row.optional_real(23);
   one.kept = row.integer(24) != 0;
   one.key = row.text(25);
-  KW_TRY(one.json, unpack(row.text(26)));
+  KW_TRY(one.json, unpack(row.text(26), kMostVerdictBytes));
   return one;
 }
 
@@ -204,7 +204,7 @@ Result<std::vector<Recorded::Against>> speedups_of(Statement& select, std::int64
   }
 }
 
-Result<std::int64_t> foreign_verdicts(const Database& database, const std::string& task_hash,
+Result<std::int64_t> foreign_verdicts(const Database& database, bool task_is_right, const std::string& task_hash,
                                       const std::string& machine_identity) {
   KW_TRY(Statement rows,
          database.prepare("SELECT verdict.item FROM verdict JOIN task ON task.id = verdict.task "
@@ -215,7 +215,7 @@ Result<std::int64_t> foreign_verdicts(const Database& database, const std::strin
     KW_TRY(const bool row, rows.step());
     if (!row) return count;
     KW_TRY(const bool own, is_own_verdict(database, rows.integer(0)));
-    count += own ? 0 : 1;
+    count += own && task_is_right ? 0 : 1;
   }
 }
 
@@ -269,13 +269,13 @@ Result<RunSummary> Store::find_run(const std::string& name) const {
 
 Result<std::vector<RivalSource>> Store::against(std::int64_t run) const {
   std::vector<RivalSource> all;
-  KW_TRY(Statement rows, database_.prepare("SELECT name, text FROM run_rival JOIN source ON source.id = source "
+  KW_TRY(Statement rows, database_.prepare("SELECT name, hash FROM run_rival JOIN source ON source.id = source "
                                            "WHERE run = ? ORDER BY position"));
   rows.bind(run);
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return all;
-    KW_TRY(std::string text, unpack(rows.text(1)));
+    KW_TRY(std::string text, source(rows.text(1)));
     all.push_back({rows.text(0), std::move(text)});
   }
 }
@@ -284,10 +284,8 @@ Result<std::vector<Item>> Store::open_items(std::int64_t run) const {
   std::vector<Item> all;
   KW_TRY(Statement rows,
          database_.prepare(
-             "SELECT item.id, position, purpose, build, label, task.hash, task.name, suite, category, task.text, "
-             "candidate.hash, file, source.text, settings, author, notes FROM item "
+             "SELECT item.id, position, purpose, build, label, task.hash, candidate.hash FROM item "
              "JOIN task ON task.id = item.task JOIN candidate ON candidate.id = item.candidate "
-             "JOIN source ON source.id = candidate.source "
              "WHERE run = ? AND problem = '' AND NOT EXISTS (SELECT 1 FROM verdict WHERE verdict.item = item.id) "
              "ORDER BY position"));
   rows.bind(run);
@@ -302,15 +300,9 @@ Result<std::vector<Item>> Store::open_items(std::int64_t run) const {
     item.what.build = rows.text(3);
     item.what.label = rows.text(4);
     item.task_hash = rows.text(5);
-    KW_TRY(std::string text, unpack(rows.text(9)));
-    item.what.task = TaskSnapshot{rows.text(6), rows.text(7), rows.text(8), std::move(text)};
-    item.candidate_hash = rows.text(10);
-    KW_TRY(std::string source, unpack(rows.text(12)));
-    item.what.candidate = Candidate{.file = rows.text(11),
-                                    .source = std::move(source),
-                                    .settings = rows.text(13),
-                                    .author = rows.text(14),
-                                    .notes = rows.text(15)};
+    KW_TRY(item.what.task, task(item.task_hash));
+    item.candidate_hash = rows.text(6);
+    KW_TRY(item.what.candidate, candidate(item.candidate_hash));
   }
 }
 
@@ -336,7 +328,7 @@ Result<std::vector<Event>> Store::events(std::int64_t run) const {
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return all;
-    all.push_back({rows.text(0), rows.text(1), rows.text(2)});
+    all.push_back({rows.text(0), event_named(rows.text(1)), rows.text(2)});
   }
 }
 
@@ -365,7 +357,10 @@ Result<TaskSnapshot> Store::task(const std::string& hash) const {
   KW_TRY(const bool row, rows.step());
   if (!row) return fail("there is no task {} in {}", hash, database_.file());
   KW_TRY(std::string text, unpack(rows.text(3)));
-  return TaskSnapshot{rows.text(0), rows.text(1), rows.text(2), std::move(text)};
+  TaskSnapshot task{rows.text(0), rows.text(1), rows.text(2), std::move(text)};
+  if (hash_of(task) != hash)
+    return fail("{}: the task {} was changed: it is not what its hash says", database_.file(), hash);
+  return task;
 }
 
 Result<Candidate> Store::candidate(const std::string& hash) const {
@@ -386,9 +381,12 @@ Result<Candidate> Store::candidate(const std::string& hash) const {
   parents.bind(rows.integer(5));
   for (;;) {
     KW_TRY(const bool another, parents.step());
-    if (!another) return one;
+    if (!another) break;
     one.parents.push_back(parents.text(0));
   }
+  if (hash_of(one) != hash)
+    return fail("{}: the candidate {} was changed: it is not what its hash says", database_.file(), hash);
+  return one;
 }
 
 Result<std::optional<Store::Earlier>> Store::earlier(const std::string& key) const {
@@ -400,7 +398,7 @@ Result<std::optional<Store::Earlier>> Store::earlier(const std::string& key) con
     KW_TRY(own, is_own_verdict(database_, rows.integer(0)));
   }
   Earlier earlier;
-  KW_TRY(earlier.json, unpack(rows.text(1)));
+  KW_TRY(earlier.json, unpack(rows.text(1), kMostVerdictBytes));
   KW_TRY(Statement speedups, database_.prepare(kSelectSpeedups));
   KW_TRY(earlier.speedups, speedups_of(speedups, rows.integer(0)));
   return std::optional(std::move(earlier));
@@ -418,9 +416,9 @@ Result<std::vector<std::string>> Store::snapshots_of(const std::string& task_nam
   }
 }
 
-Result<std::vector<Contender>> Store::contenders(const std::string& task_hash,
-                                                 const std::string& machine_identity) const {
-  std::vector<Contender> all;
+Result<std::vector<AcceptedKernel>> Store::accepted_kernels(const std::string& task_hash,
+                                                            const std::string& machine_identity) const {
+  std::vector<AcceptedKernel> all;
   KW_TRY(Statement rows,
          database_.prepare(
              "SELECT verdict.item, verdict.run, at, file, author, settings, source.hash, terms, time_ns, "
@@ -431,6 +429,8 @@ Result<std::vector<Contender>> Store::contenders(const std::string& task_hash,
              "LEFT JOIN rival ON rival.id = speedup.rival "
              "WHERE verdict.task = (SELECT id FROM task WHERE hash = ?) AND accepted = 1 AND time_ns IS NOT NULL "
              "AND verdict.machine IN (SELECT id FROM machine WHERE identity = ?) ORDER BY at DESC, verdict.item DESC"));
+  // Kernels of a task that was exchanged are kernels of another one.
+  if (!task(task_hash).ok()) return all;
   rows.bind(task_hash).bind(machine_identity);
   for (;;) {
     KW_TRY(const bool row, rows.step());
@@ -451,7 +451,7 @@ Result<Store::Elsewhere> Store::elsewhere(const std::string& task_name, const st
                            "WHERE task.name = ? AND accepted = 1 GROUP BY 1, 2, 3"));
   rows.bind(task_hash).bind(machine_identity).bind(task_name);
   Elsewhere elsewhere;
-  KW_TRY(elsewhere.foreign, foreign_verdicts(database_, task_hash, machine_identity));
+  KW_TRY(elsewhere.foreign, foreign_verdicts(database_, task(task_hash).ok(), task_hash, machine_identity));
   for (;;) {
     KW_TRY(const bool row, rows.step());
     if (!row) return elsewhere;

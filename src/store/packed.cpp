@@ -30,14 +30,14 @@ std::string pack(std::string_view bytes) {
   return packed;
 }
 
-Result<std::string> unpack(std::string_view packed) {
+Result<std::string> unpack(std::string_view packed, std::uint64_t most_bytes) {
   std::uint64_t size = 0;
   if (packed.size() < kNumberBytes) return fail("packed data is cut off");
   for (std::size_t i = 0; i < kNumberBytes; ++i) {
     size |= std::uint64_t{static_cast<unsigned char>(packed[i])} << (8 * i);
   }
-  if (size > kMostPackedBytes) {
-    return fail("packed data says that it has {} bytes, and at most {} are unpacked", size, kMostPackedBytes);
+  if (size > most_bytes) {
+    return fail("packed data says that it has {} bytes, and at most {} are unpacked", size, most_bytes);
   }
   // The size is only what somebody wrote there: memory is taken as the data comes.
   z_stream stream = {};

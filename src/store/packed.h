@@ -17,8 +17,11 @@ inline constexpr std::uint64_t kMostPackedBytes = std::uint64_t{256} << 20;
 
 // At most kMostPackedBytes.
 std::string pack(std::string_view bytes);
-// Refuses what pack did not make.
-Result<std::string> unpack(std::string_view packed);
+// A verdict's JSON is some thousand bytes; a long list of compiler errors makes it some hundred thousand.
+inline constexpr std::uint64_t kMostVerdictBytes = std::uint64_t{16} << 20;
+
+// Refuses what pack did not make, and what is longer than `most_bytes`.
+Result<std::string> unpack(std::string_view packed, std::uint64_t most_bytes = kMostPackedBytes);
 
 // Bit for bit. Neighbours are alike, so that the bytes are sorted by their place in the number first: half the size.
 std::string pack_pairs(std::span<const Pair> pairs);

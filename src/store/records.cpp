@@ -1,5 +1,6 @@
 #include "store/records.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -10,6 +11,10 @@ constexpr std::array kPurposes = {
     std::pair{Purpose::judge, std::string_view("judge")}, std::pair{Purpose::compare, std::string_view("compare")},
     std::pair{Purpose::start, std::string_view("start")}, std::pair{Purpose::search, std::string_view("search")},
     std::pair{Purpose::confirm, std::string_view("confirm")}};
+
+constexpr std::string_view kStates[] = {"open", "stopped", "done"};
+constexpr std::string_view kEvents[] = {"began", "resumed", "stopped",   "done",     "imported", "problem",
+                                        "model", "over",    "no kernel", "finished", "other"};
 
 constexpr char kRounds[] = "rounds";  // the strategy of a run of an author
 
@@ -39,6 +44,20 @@ std::string_view name_of(RunKind kind) {
       return kRounds;
   }
   return "";
+}
+
+std::string_view name_of(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+RunState state_named(std::string_view name) {
+  const auto found = std::ranges::find(kStates, name);
+  return found == std::end(kStates) ? RunState::open : static_cast<RunState>(found - kStates);
+}
+
+std::string_view name_of(EventKind kind) { return kEvents[static_cast<std::size_t>(kind)]; }
+
+EventKind event_named(std::string_view name) {
+  const auto found = std::ranges::find(kEvents, name);
+  return found == std::end(kEvents) ? EventKind::other : static_cast<EventKind>(found - kEvents);
 }
 
 RunKind RunSummary::kind() const {

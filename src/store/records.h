@@ -77,6 +77,29 @@ enum class RunKind {
 };
 std::string_view name_of(RunKind kind);
 
+// Where the work on a run stands. Stored by name.
+enum class RunState { open, stopped, done };
+std::string_view name_of(RunState state);
+// Of a name that this program does not know: open, so that the run can be resumed.
+RunState state_named(std::string_view name);
+
+// What an event of a run tells. Stored by name.
+enum class EventKind {
+  began,
+  resumed,
+  stopped,
+  done,
+  imported,
+  problem,    // something could not be judged
+  model,      // trouble with a language model, or what it cost
+  over,       // a task was left before its end
+  no_kernel,  // an answer of a model without one
+  finished,   // a task of an author
+  other       // of another version of kw
+};
+std::string_view name_of(EventKind kind);
+EventKind event_named(std::string_view name);
+
 // A pair of task and candidate that is to be judged.
 struct NewItem {
   std::int64_t position = 0;  // in its run; a batch's line
@@ -152,8 +175,8 @@ struct RunSummary {
   std::string origin;
   std::string began_at;
   std::string changed_at;
-  std::string state;  // open, stopped, done
-  NewRun about;       // without `against`
+  RunState state = RunState::open;
+  NewRun about;  // without `against`
   std::int64_t planned = 0;
   std::int64_t done = 0;  // judged, or known never to be
   std::int64_t accepted = 0;
@@ -174,17 +197,17 @@ struct RunSummary {
   std::string name() const { return "r" + std::to_string(id); }
   RunKind kind() const;
   // A search may plan more when all that it planned is judged: only it knows its end.
-  bool is_done() const { return done == planned && (kind() == RunKind::batch || state == "done"); }
+  bool is_done() const { return done == planned && (kind() == RunKind::batch || state == RunState::done); }
 };
 
 struct Event {
   std::string at;
-  std::string kind;
+  EventKind kind = EventKind::other;
   std::string text;
 };
 
 // One accepted, timed verdict on a task.
-struct Contender {
+struct AcceptedKernel {
   std::int64_t item = 0;
   std::int64_t run = 0;
   std::string at;

@@ -1,5 +1,7 @@
 #include "store/schema.h"
 
+#include <set>
+
 namespace kw::store {
 namespace {
 
@@ -169,13 +171,37 @@ Error too_new(const Database& database, std::int64_t version, std::size_t known)
       database.file(), version, known);
 }
 
+// What CREATE said of each part. SQLite's own parts (sqlite_sequence, indexes of UNIQUE) follow from those.
+Result<std::set<std::string>> parts_of(const Database& database) {
+  std::set<std::string> parts;
+  KW_TRY(Statement rows, database.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema "
+                                          "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"));
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return parts;
+    parts.insert(fmt::format("{} {} {} {}", rows.text(0), rows.text(1), rows.text(2), rows.text(3)));
+  }
+}
+
 }  // namespace
 
 std::span<const char* const> schema_steps() { return kSteps; }
 
+Status check_form(const Database& database, std::span<const char* const> steps) {
+  KW_TRY(const std::int64_t version, database.number("PRAGMA user_version"));
+  if (version < 0 || version > static_cast<std::int64_t>(steps.size())) return too_new(database, version, steps.size());
+  KW_TRY(const Database right, Database::in_memory());
+  for (const char* step : steps.first(static_cast<std::size_t>(version))) KW_CHECK(right.execute(step));
+  KW_TRY(const auto wanted, parts_of(right));
+  KW_TRY(const auto found, parts_of(database));
+  if (found == wanted) return {};
+  return fail("{}: a database, but not a store of kw: its tables have another form", database.file());
+}
+
 Status bring_forward(const Database& database, std::span<const char* const> steps) {
   const auto last = static_cast<std::int64_t>(steps.size());
   KW_TRY(const std::int64_t before, database.number("PRAGMA user_version"));
+  if (before > 0) KW_CHECK(check_form(database, steps));
   if (before == last) return {};
   KW_TRY(Transaction transaction, Transaction::begin(database));
   // Another program may have done it meanwhile.
@@ -195,7 +221,7 @@ Status check_version(const Database& database, std::span<const char* const> step
   const auto last = static_cast<std::int64_t>(steps.size());
   if (version > last) return too_new(database, version, steps.size());
   if (version < last) return fail("{}: the store has version {}, not {}", database.file(), version, last);
-  return {};
+  return check_form(database, steps);
 }
 
 }  // namespace kw::store

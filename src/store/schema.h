@@ -15,6 +15,9 @@ namespace kw::store {
 std::span<const char* const> schema_steps();
 
 Status bring_forward(const Database& database, std::span<const char* const> steps);
+// Fails where the file holds anything but what the steps up to its version make: tables of another form, columns that
+// are computed, triggers, views. It may have come from anywhere, and what reads it relies on its form.
+Status check_form(const Database& database, std::span<const char* const> steps);
 // For readers: fails where the version is not the steps' last.
 Status check_version(const Database& database, std::span<const char* const> steps);
 

@@ -8,6 +8,7 @@
 #include "store/database.h"
 #include "store/records.h"
 #include "store/sha256.h"
+#include "store/store.h"
 
 namespace kw::store {
 namespace {
@@ -86,6 +87,32 @@ Result<std::string> content_of_verdict(const Database& database, std::int64_t it
   }
 }
 
+// A seal names the candidate and the machine by their hashes: the rows must be what those say. The task's row, which is
+// the same for many verdicts, and the source's, which is large, are checked where they are read.
+Result<bool> named_rows_are_right(const Database& database, std::int64_t item) {
+  KW_TRY(Statement row,
+         database.prepare("SELECT machine.hash, identity, machine.name, facts, candidate.hash, source.hash, file, "
+                          "settings, author, notes, candidate.id FROM verdict JOIN item ON item.id = verdict.item "
+                          "JOIN machine ON machine.id = verdict.machine "
+                          "LEFT JOIN candidate ON candidate.id = item.candidate "
+                          "LEFT JOIN source ON source.id = candidate.source WHERE verdict.item = ?"));
+  row.bind(item);
+  KW_TRY(const bool found, row.step());
+  if (!found || hash_of(Machine{row.text(1), row.text(2), row.text(3)}) != row.text(0)) return false;
+  if (row.is_null(4)) return true;
+  Candidate candidate{
+      .file = row.text(6), .source = {}, .settings = row.text(7), .author = row.text(8), .notes = row.text(9)};
+  KW_TRY(Statement parents, database.prepare("SELECT candidate.hash FROM parent JOIN candidate ON candidate.id = "
+                                             "parent.parent WHERE parent.candidate = ? ORDER BY parent.id"));
+  parents.bind(row.integer(10));
+  for (;;) {
+    KW_TRY(const bool another, parents.step());
+    if (!another) break;
+    candidate.parents.push_back(parents.text(0));
+  }
+  return hash_of(candidate, row.text(5)) == row.text(4);
+}
+
 }  // namespace
 
 std::string parts_joined(std::initializer_list<std::string_view> parts) {
@@ -127,7 +154,8 @@ Result<bool> is_own_verdict(const Database& database, std::int64_t item) {
   if (!found || row.text(0).empty()) return false;
   const std::string seal = row.text(0);
   const auto content = content_of_verdict(database, item);
-  return content.ok() && is_seal_of(*content, seal);
+  if (!content.ok() || !is_seal_of(*content, seal)) return false;
+  return named_rows_are_right(database, item);
 }
 
 }  // namespace kw::store

@@ -82,12 +82,15 @@ std::string time_now() {
   return fmt::format("{}.{:03}Z", text, part_ms);
 }
 
-std::string hash_of(const Candidate& candidate) {
+std::string hash_of(const Candidate& candidate) { return hash_of(candidate, sha256(candidate.source)); }
+
+std::string hash_of(const Candidate& candidate, const std::string& source_hash) {
   std::string parents;
   for (const std::string& parent : candidate.parents) parents += parent + " ";
-  return sha256(joined(
-      {sha256(candidate.source), candidate.file, candidate.settings, candidate.author, parents, candidate.notes}));
+  return sha256(joined({source_hash, candidate.file, candidate.settings, candidate.author, parents, candidate.notes}));
 }
+
+std::string hash_of(const Machine& machine) { return sha256(joined({machine.identity, machine.name, machine.facts})); }
 
 std::string hash_of(const TaskSnapshot& task) {
   return sha256(joined({task.name, task.suite, task.category, task.text}));
@@ -145,7 +148,7 @@ Result<Store> Store::open_existing(const fs::path& folder) {
 }
 
 Result<std::int64_t> Store::add_machine(const Machine& machine) {
-  const std::string hash = sha256(joined({machine.identity, machine.name, machine.facts}));
+  const std::string hash = hash_of(machine);
   KW_TRY(const std::int64_t known, row_of(database_, "machine", hash));
   if (known) return known;
   KW_TRY(Statement insert, database_.prepare("INSERT INTO machine (hash, identity, name, facts) VALUES (?, ?, ?, ?) "
@@ -186,6 +189,12 @@ Result<std::int64_t> Store::add_candidate(const Candidate& candidate) {
   KW_TRY(const std::int64_t known, row_of(database_, "candidate", hash));
   if (known) return known;
   KW_TRY(const std::int64_t source, add_source(candidate.source));
+  return add_candidate(candidate, hash, source);
+}
+
+Result<std::int64_t> Store::add_candidate(const Candidate& candidate, const std::string& hash, std::int64_t source) {
+  KW_TRY(const std::int64_t known, row_of(database_, "candidate", hash));
+  if (known) return known;
   KW_TRY(Statement insert, database_.prepare("INSERT INTO candidate (hash, source, file, settings, author, notes) "
                                              "VALUES (?, ?, ?, ?, ?, ?)"));
   insert.bind(hash).bind(source).bind(candidate.file).bind(candidate.settings).bind(candidate.author);
@@ -239,6 +248,11 @@ Result<std::int64_t> Store::insert_item(std::int64_t run, const NewItem& item) {
   if (item.candidate) {
     KW_TRY(candidate, add_candidate(*item.candidate));
   }
+  return insert_item(run, item, task, candidate);
+}
+
+Result<std::int64_t> Store::insert_item(std::int64_t run, const NewItem& item, std::optional<std::int64_t> task,
+                                        std::optional<std::int64_t> candidate) {
   KW_TRY(Statement insert,
          database_.prepare("INSERT INTO item (run, position, purpose, task, candidate, build, label, problem) "
                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
@@ -256,9 +270,9 @@ Result<std::int64_t> Store::insert_item(std::int64_t run, const NewItem& item) {
   return id;
 }
 
-Status Store::insert_event(std::int64_t run, const std::string& kind, const std::string& text) {
+Status Store::insert_event(std::int64_t run, EventKind kind, const std::string& text) {
   KW_TRY(Statement insert, database_.prepare("INSERT INTO event (run, at, kind, text) VALUES (?, ?, ?, ?)"));
-  return insert.bind(run).bind(time_now()).bind(kind).bind(text).run();
+  return insert.bind(run).bind(time_now()).bind(std::string(name_of(kind))).bind(text).run();
 }
 
 Result<std::int64_t> Store::begin_run(const NewRun& run, std::span<const NewItem> items) {
@@ -270,7 +284,7 @@ Result<std::int64_t> Store::begin_run(const NewRun& run, std::span<const NewItem
   for (const NewItem& item : items) {
     KW_TRY([[maybe_unused]] const std::int64_t row, insert_item(id, item));
   }
-  KW_CHECK(insert_event(id, "began", run.command));
+  KW_CHECK(insert_event(id, EventKind::began, run.command));
   KW_CHECK(transaction.commit());
   return id;
 }
@@ -385,17 +399,18 @@ Result<Store::Adopted> Store::adopt_all() {
   return adopted;
 }
 
-Status Store::set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text) {
+Status Store::set_state(std::int64_t run, RunState state, const std::string& text) {
   KW_TRY(Transaction transaction, Transaction::begin(database_));
   KW_TRY(Statement change, database_.prepare("UPDATE run SET state = ?, changed_at = ? WHERE id = ?"));
-  KW_CHECK(change.bind(state).bind(time_now()).bind(run).run());
-  KW_CHECK(insert_event(run, event, text));
+  KW_CHECK(change.bind(std::string(name_of(state))).bind(time_now()).bind(run).run());
+  const EventKind kind = state == RunState::done      ? EventKind::done
+                         : state == RunState::stopped ? EventKind::stopped
+                                                      : EventKind::resumed;
+  KW_CHECK(insert_event(run, kind, text));
   return transaction.commit();
 }
 
-Status Store::note(std::int64_t run, const std::string& kind, const std::string& text) {
-  return insert_event(run, kind, text);
-}
+Status Store::note(std::int64_t run, EventKind kind, const std::string& text) { return insert_event(run, kind, text); }
 
 Status Store::remove_run(std::int64_t run) {
   KW_TRY(Transaction transaction, Transaction::begin(database_));

@@ -23,6 +23,9 @@ std::string time_now();
 
 // The hash under which a candidate is kept: of its source and all that is said of it.
 std::string hash_of(const Candidate& candidate);
+// The same without its source, of which the hash is enough.
+std::string hash_of(const Candidate& candidate, const std::string& source_hash);
+std::string hash_of(const Machine& machine);
 std::string hash_of(const TaskSnapshot& task);
 
 class Store {
@@ -56,8 +59,8 @@ class Store {
   };
   Result<Adopted> adopt_all();
   // A new state and an event that says so.
-  Status set_state(std::int64_t run, const std::string& state, const std::string& event, const std::string& text = "");
-  Status note(std::int64_t run, const std::string& kind, const std::string& text);
+  Status set_state(std::int64_t run, RunState state, const std::string& text = "");
+  Status note(std::int64_t run, EventKind kind, const std::string& text);
   // With everything that nothing else uses.
   Status remove_run(std::int64_t run);
 
@@ -90,7 +93,8 @@ class Store {
   // Hashes of the snapshots of a task's name, the one judged last first.
   Result<std::vector<std::string>> snapshots_of(const std::string& task_name) const;
   // Accepted and timed, of one snapshot on one machine, by this user's own kw; the newest first.
-  Result<std::vector<Contender>> contenders(const std::string& task_hash, const std::string& machine_identity) const;
+  Result<std::vector<AcceptedKernel>> accepted_kernels(const std::string& task_hash,
+                                                       const std::string& machine_identity) const;
   // How many accepted verdicts of a task's name do not count: of other machines, other snapshots, other users, or never
   // timed.
   struct Elsewhere {
@@ -107,11 +111,14 @@ class Store {
   Result<std::int64_t> add_task(const TaskSnapshot& task);
   Result<std::int64_t> add_source(const std::string& text);
   Result<std::int64_t> add_candidate(const Candidate& candidate);
+  Result<std::int64_t> add_candidate(const Candidate& candidate, const std::string& hash, std::int64_t source);
   Result<std::int64_t> add_rival(const std::string& name, const std::string& version);
   Result<std::int64_t> insert_run(const NewRun& run, const std::string& origin, const std::string& began_at);
   Result<std::int64_t> insert_item(std::int64_t run, const NewItem& item);
+  Result<std::int64_t> insert_item(std::int64_t run, const NewItem& item, std::optional<std::int64_t> task,
+                                   std::optional<std::int64_t> candidate);
   Status insert_verdict(std::int64_t item, const Recorded& recorded);
-  Status insert_event(std::int64_t run, const std::string& kind, const std::string& text);
+  Status insert_event(std::int64_t run, EventKind kind, const std::string& text);
 
   std::filesystem::path folder_;
   Database database_;

@@ -91,6 +91,12 @@ TEST(Packed, UnpacksNoMoreThanItsLimitWhateverTheDataSays) {
   EXPECT_FALSE(unpack(with_size(zeros, ~std::uint64_t{0})).ok());
 }
 
+TEST(Packed, UnpacksNoMoreThanItIsAskedFor) {
+  const std::string packed = pack(std::string(1000, 'x'));
+  EXPECT_TRUE(unpack(packed, 1000).ok());
+  EXPECT_FALSE(unpack(packed, 999).ok());
+}
+
 TEST(Seal, IsAnHmac) {
   // RFC 4231, cases 1, 2 and 6
   EXPECT_EQ(hmac_sha256(std::string(20, '\x0b'), "Hi There"),
@@ -112,7 +118,7 @@ class SealTest : public testing::Test {
     around.key = "the key";
     EXPECT_TRUE(store_.record(store_.open_items(*run)->at(0).id, verdict, json_by_hand(verdict), around).ok());
   }
-  std::size_t contenders() const { return store_.contenders(hash_of(task_by_hand()), "this")->size(); }
+  std::size_t accepted_kernels() const { return store_.accepted_kernels(hash_of(task_by_hand()), "this")->size(); }
   bool is_kept() const { return store_.earlier("the key")->has_value(); }
 
   const ScratchFolder folder_, config_folder_;
@@ -121,7 +127,7 @@ class SealTest : public testing::Test {
 };
 
 TEST_F(SealTest, CountsWhatWasJudgedHere) {
-  EXPECT_EQ(contenders(), 1u);
+  EXPECT_EQ(accepted_kernels(), 1u);
   EXPECT_TRUE(is_kept());
   EXPECT_TRUE(store_.run(1)->is_own);
   const auto key = config_folder_.path() / "kernelwright" / "record.key";
@@ -133,14 +139,16 @@ TEST_F(SealTest, CountsNothingThatWasChangedByHand) {
        {"UPDATE verdict SET time_ns = 1", "UPDATE verdict SET key = 'the key', stage = 'accepted ', accepted = 1",
         "UPDATE speedup SET median = 99", "UPDATE rival SET name = 'mnn'", "UPDATE verdict SET json = x'00'",
         "UPDATE verdict SET seal = ''", "UPDATE verdict SET seal = 'x'", "UPDATE item SET position = 7",
-        "UPDATE candidate SET hash = 'x'", "UPDATE source SET hash = 'x'", "UPDATE machine SET hash = 'x'"}) {
+        "UPDATE candidate SET hash = 'x'", "UPDATE source SET hash = 'x'", "UPDATE machine SET hash = 'x'",
+        "UPDATE candidate SET settings = '{\"flags\":\"-fplugin=evil\"}'", "UPDATE candidate SET author = 'me'",
+        "UPDATE candidate SET notes = 'x'", "UPDATE candidate SET file = 'x'", "UPDATE machine SET facts = '{}'"}) {
     ASSERT_TRUE(store_.database().execute("SAVEPOINT before").ok());
     ASSERT_TRUE(store_.database().execute(change).ok()) << change;
-    EXPECT_EQ(contenders(), 0u) << change;
+    EXPECT_EQ(accepted_kernels(), 0u) << change;
     EXPECT_FALSE(is_kept()) << change;
     ASSERT_TRUE(store_.database().execute("ROLLBACK TO before; RELEASE before").ok());
   }
-  EXPECT_EQ(contenders(), 1u);
+  EXPECT_EQ(accepted_kernels(), 1u);
   ASSERT_TRUE(store_.database().execute("UPDATE run SET rules = '{\"model\":\"command:evil\"}'").ok());
   EXPECT_FALSE(store_.run(1)->is_own);
 }
@@ -148,14 +156,14 @@ TEST_F(SealTest, CountsNothingThatWasChangedByHand) {
 TEST_F(SealTest, CountsNothingOfAnotherUserUntilItIsAdopted) {
   const ScratchFolder other;
   const ScratchVariable config("XDG_CONFIG_HOME", other.path().string());
-  EXPECT_EQ(contenders(), 0u);
+  EXPECT_EQ(accepted_kernels(), 0u);
   EXPECT_FALSE(is_kept());
   EXPECT_FALSE(store_.run(1)->is_own);
   EXPECT_EQ(store_.elsewhere("Relu", hash_of(task_by_hand()), "this")->foreign, 1);
   const auto adopted = store_.adopt_all();
   ASSERT_TRUE(adopted.ok()) << adopted.error().message;
   EXPECT_EQ(adopted->verdicts, 1);
-  EXPECT_EQ(contenders(), 1u);
+  EXPECT_EQ(accepted_kernels(), 1u);
   EXPECT_TRUE(store_.run(1)->is_own);
 }
 
@@ -171,7 +179,53 @@ TEST_F(SealTest, RunsNoTriggerOfTheFile) {
   const auto around = around_by_hand(*store_.add_machine(machine_by_hand()));
   ASSERT_TRUE(store_.record(store_.open_items(*run)->at(0).id, verdict, json_by_hand(verdict), around).ok());
   EXPECT_EQ(store_.run(*run)->accepted, 0);
-  EXPECT_EQ(contenders(), 1u);
+  EXPECT_EQ(accepted_kernels(), 1u);
+}
+
+TEST_F(SealTest, AKernelOfATaskThatWasExchangedCountsForNothing) {
+  for (const char* change : {"UPDATE task SET name = 'Gelu'", "UPDATE task SET text = x'00'"}) {
+    ASSERT_TRUE(store_.database().execute("SAVEPOINT before").ok());
+    ASSERT_TRUE(store_.database().execute(change).ok()) << change;
+    EXPECT_EQ(accepted_kernels(), 0u) << change;
+    EXPECT_EQ(store_.elsewhere("Gelu", hash_of(task_by_hand()), "this")->foreign, 1) << change;
+    EXPECT_FALSE(store_.task(hash_of(task_by_hand())).ok()) << change;
+    ASSERT_TRUE(store_.database().execute("ROLLBACK TO before; RELEASE before").ok());
+  }
+}
+
+TEST_F(SealTest, JudgesNothingThatIsNotWhatItsHashSays) {
+  ASSERT_TRUE(store_.begin_run({.command = "x"}, std::vector{item_by_hand(1, "// two\n")}).ok());
+  ASSERT_EQ(store_.open_items(2)->size(), 1u);
+  const std::string evil = pack("// evil\n");
+  auto change = store_.database().prepare("UPDATE source SET text = ?");
+  ASSERT_TRUE(change->bind_bytes(evil).run().ok());
+  EXPECT_FALSE(store_.open_items(2).ok());
+}
+
+// Such a file makes a query give two rows where a key was, or compute a gigabyte for a name.
+TEST_F(SealTest, OpensNoStoreOfAnotherForm) {
+  for (const char* change : {"ALTER TABLE task RENAME TO old; CREATE TABLE task AS SELECT * FROM old",
+                             "CREATE TABLE more (a, b AS (hex(zeroblob(100000000))))", "CREATE VIEW more AS SELECT 1",
+                             "CREATE TRIGGER forger AFTER INSERT ON verdict BEGIN DELETE FROM verdict; END",
+                             "DROP INDEX verdict_by_key", "ALTER TABLE run ADD COLUMN more TEXT"}) {
+    const ScratchFolder other;
+    std::filesystem::copy_file(Store::file_in(folder_.path()), Store::file_in(other.path()));
+    ASSERT_TRUE(Store::open(other.path()).ok());
+    ASSERT_TRUE(Database::open(Store::file_in(other.path()), Database::Access::write)->execute(change).ok()) << change;
+    const auto store = Store::open_existing(other.path());
+    ASSERT_FALSE(store.ok()) << change;
+    EXPECT_NE(store.error().message.find("not a store of kw"), std::string::npos) << store.error().message;
+    EXPECT_FALSE(Store::open(other.path()).ok()) << change;
+  }
+}
+
+// Stores made by them exist, and are held against their text.
+TEST(Schema, HasStepsThatAreNotEdited) {
+  const auto steps = schema_steps();
+  ASSERT_GE(steps.size(), 3u);
+  EXPECT_EQ(sha256(steps[0]).substr(0, 16), "cc73dad29c5052a4");
+  EXPECT_EQ(sha256(steps[1]).substr(0, 16), "19a26337cafdc80a");
+  EXPECT_EQ(sha256(steps[2]).substr(0, 16), "402c57c1a91c556f");
 }
 
 TEST_F(SealTest, GivesOutNoSourceThatWasExchanged) {
@@ -224,12 +278,12 @@ TEST_F(StoreTest, GivesBackAllThatWasRecorded) {
     Store store = open();
     const std::int64_t run = run_of_two(store);
     judge_all(store, run);
-    ASSERT_TRUE(store.set_state(run, "done", "done").ok());
+    ASSERT_TRUE(store.set_state(run, RunState::done).ok());
   }
   const Store store = open();
   const auto run = store.find_run("r1");
   ASSERT_TRUE(run.ok()) << run.error().message;
-  EXPECT_EQ(run->state, "done");
+  EXPECT_EQ(run->state, RunState::done);
   EXPECT_EQ(run->about.command, "kw eval --batch x");
   EXPECT_EQ(run->planned, 2);
   EXPECT_EQ(run->done, 2);
@@ -331,8 +385,8 @@ TEST_F(StoreTest, SaysWhenMachinesOrRivalsDiffer) {
   EXPECT_EQ(store.run(run)->machines, 2);
   EXPECT_TRUE(store.run(run)->rival_changed);
   const std::string task = hash_of(task_by_hand());
-  EXPECT_EQ(store.contenders(task, "here")->size(), 1u);
-  EXPECT_EQ(store.contenders(task, "here")->at(0).version, "1");
+  EXPECT_EQ(store.accepted_kernels(task, "here")->size(), 1u);
+  EXPECT_EQ(store.accepted_kernels(task, "here")->at(0).version, "1");
   EXPECT_EQ(store.elsewhere("Relu", task, "here")->other_machines, 1);
 }
 

@@ -144,18 +144,23 @@ std::string with_one_task(const std::string& text, std::size_t at) {
 
 }  // namespace
 
+std::string file_named_by(const std::string& task) {
+  if (const auto [file, node] = split_onnx(task); !file.empty()) return file;
+  const std::size_t colon = task.rfind(".toml:");
+  return colon == std::string::npos ? std::string() : task.substr(0, colon + 5);
+}
+
 Result<Task> find_task(const std::string& name, const Lengths& dims) {
   if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
-  // path/to/suite.toml:NAME
-  if (const std::size_t colon = name.rfind(".toml:"); colon != std::string::npos) {
-    KW_TRY(Suite suite, read_suite(name.substr(0, colon + 5)));
-    const std::string wanted = name.substr(colon + 6);
+  if (const std::string file = file_named_by(name); !file.empty()) {
+    KW_TRY(Suite suite, read_suite(file));
+    const std::string wanted = name.substr(file.size() + 1);
     std::vector<std::string> names;
     for (Task& task : suite.tasks) {
       if (task.name == wanted) return std::move(task);
       names.push_back(task.name);
     }
-    return fail("{} has no task '{}'{}", name.substr(0, colon + 5), wanted, nearest_hint(wanted, names));
+    return fail("{} has no task '{}'{}", file, wanted, nearest_hint(wanted, names));
   }
   // Reading a suite takes milliseconds: one in whose text the name does not stand is not read.
   const std::string quoted = "\"" + name.substr(name.rfind('/') + 1) + "\"";

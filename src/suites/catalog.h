@@ -24,6 +24,9 @@ Result<std::vector<std::string>> categories_named(const std::vector<Suite>& suit
 // in * stands for all that begin so, the beginning of a category for its tasks. "": all of them.
 Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& wanted);
 
+// The file that a name such as "path/model.onnx:NODE" or "path/suite.toml:NAME" has find_task read; "": none.
+std::string file_named_by(const std::string& task);
+
 // `dims` gives values to the open dimensions of an ONNX model. A name that is written in another case counts where it
 // is the only one; unknown names get the nearest ones.
 Result<Task> find_task(const std::string& name, const Lengths& dims = {});

@@ -193,8 +193,8 @@ TEST(TaskFromNode, GivesWeightsTheModelsOwnValues) {
   ASSERT_TRUE(task.ok()) << task.error().message;
   EXPECT_EQ(task->values[0].role, Role::weight);
   const auto graph = ops::resolve(*task);
-  for (ops::Manner manner : ops::kManners) {
-    EXPECT_EQ(ops::draw_inputs(*graph, manner, 3)[0].as<float>()[1], 2.0f) << name_of(manner);
+  for (ops::InputClass input_class : ops::kInputClasses) {
+    EXPECT_EQ(ops::draw_inputs(*graph, input_class, 3)[0].as<float>()[1], 2.0f) << name_of(input_class);
   }
 }
 
@@ -262,7 +262,7 @@ TEST(WriteOnnx, WritesWhatItReads) {
   ASSERT_TRUE(task.ok()) << task.error().message;
   const auto graph = ops::resolve(*task);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const auto inputs = ops::draw_inputs(*graph, ops::Manner::typical, 1);
+  const auto inputs = ops::draw_inputs(*graph, ops::InputClass::typical, 1);
   const auto bytes = write_onnx(*graph, inputs);
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   const auto again = parse_onnx(*bytes, "again.onnx");

@@ -32,7 +32,7 @@ kw::Result<Row> time_of(const kw::Task& task) {
   KW_TRY(const kw::ops::Graph graph, kw::ops::resolve(task));
   Row row{.name = task.name};
   Clock::time_point start = Clock::now();
-  const std::vector<kw::Tensor> inputs = kw::ops::draw_inputs(graph, kw::ops::Manner::typical, 1);
+  const std::vector<kw::Tensor> inputs = kw::ops::draw_inputs(graph, kw::ops::InputClass::typical, 1);
   row.draw_s = seconds_since(start);
   start = Clock::now();
   KW_TRY(const std::vector<kw::ops::WideTensor> expected, kw::ops::evaluate(graph, inputs));

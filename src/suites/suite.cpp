@@ -1,13 +1,13 @@
 #include "suites/suite.h"
 
 #define TOML_HEADER_ONLY 0
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "base/toml.h"
 #include "ops/op.h"
 #include "suites/notation.h"
 
@@ -42,9 +42,7 @@ class Reader {
   }
 
  private:
-  std::string place(const toml::node& node) const {
-    return fmt::format("{}:{}:{}", file_, node.source().begin.line, node.source().begin.column);
-  }
+  std::string place(const toml::node& node) const { return place_in_toml(file_, node.source()); }
 
   template <class... Args>
   Error error(const toml::node& node, fmt::format_string<Args...> format, Args&&... args) const {
@@ -55,8 +53,7 @@ class Reader {
     for (const auto& [key, value] : table) {
       const std::string name(key.str());
       if (std::ranges::find(known, name) != known.end()) continue;
-      return at(fmt::format("{}:{}:{}", file_, key.source().begin.line, key.source().begin.column),
-                fail("no key is called '{}'{}", name, nearest_hint(name, known)));
+      return at(place_in_toml(file_, key.source()), fail("no key is called '{}'{}", name, nearest_hint(name, known)));
     }
     return {};
   }
@@ -171,8 +168,7 @@ Result<Suite> parse_suite(std::string_view text, const std::string& place) {
     const toml::table root = toml::parse(text, place);
     return Reader(place).read(root);
   } catch (const toml::parse_error& error) {
-    return fail("{}:{}:{}: {}", place, error.source().begin.line, error.source().begin.column,
-                std::string(error.description()));
+    return fail("{}: {}", place_in_toml(place, error.source()), error.description());
   }
 }
 

@@ -26,4 +26,7 @@ struct Instance {
 // The task must outlive it.
 Result<Instance> make_instance(const Task& task, const Lengths& lengths, int threads);
 
+// What kernelwright.h calls an element type.
+int contract_number(DType dtype);
+
 }  // namespace kw::targets

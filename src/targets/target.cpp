@@ -1,5 +1,6 @@
 #include "targets/target.h"
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,21 +17,92 @@ std::vector<Target> all_targets() {
   return all;
 }
 
-Result<std::unique_ptr<Device>> open_device(const std::string& name) {
-  const std::string target = name.substr(0, name.find(':'));
+Result<Target> target_of(const std::string& device) {
+  const std::string name = device.substr(0, device.find(':'));
   std::vector<std::string> names;
-  for (const Target& one : all_targets()) {
-    if (one.name == target) return one.open(name);
+  for (Target& one : all_targets()) {
+    if (one.name == name) return std::move(one);
     names.push_back(one.name);
   }
-  return fail("no target is called '{}'{}", target, nearest_hint(target, names));
+  const std::string nearest = nearest_hint(name, names);
+  return fail("no target is called '{}'{}", name,
+              nearest.empty() ? fmt::format("; there {} {}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "))
+                              : nearest);
+}
+
+Result<std::unique_ptr<Device>> open_device(const std::string& name) {
+  KW_TRY(const Target target, target_of(name));
+  return target.open(name);
+}
+
+namespace {
+
+bool takes(const Target& target, const std::string& file) {
+  return std::ranges::any_of(target.languages, [&](const std::string& ending) { return file.ends_with(ending); });
+}
+
+}  // namespace
+
+Result<std::string> device_for(const std::string& source_file, const std::string& wanted, bool insisted) {
+  KW_TRY(const Target target, target_of(wanted));
+  if (takes(target, source_file)) return wanted == target.name ? target.first_device() : wanted;
+  for (const Target& other : all_targets()) {
+    if (!takes(other, source_file)) continue;
+    if (!insisted) return other.first_device();
+    return fail("{}: kernels for {} are {} files; this is one for --target {}", source_file, wanted,
+                fmt::join(target.languages, ", "), other.first_device());
+  }
+  return fail("{}: kernels for {} are {} files", source_file, wanted, fmt::join(target.languages, ", "));
+}
+
+std::string source_name(const std::string& device, const std::string& stem) {
+  const auto target = target_of(device);
+  return stem + (target.ok() && !target->languages.empty() ? target->languages.front() : std::string());
+}
+
+bool is_source(const std::string& file) {
+  return std::ranges::any_of(all_targets(), [&](const Target& target) { return takes(target, file); });
 }
 
 std::string identity_of(const std::string& device) {
-  for (const Target& one : all_targets()) {
-    if (one.name == device.substr(0, device.find(':'))) return one.identity(device);
-  }
-  return {};
+  const auto target = target_of(device);
+  return target.ok() ? target->identity(device) : std::string();
+}
+
+DeviceFacts facts_of(const std::string& device) {
+  const auto target = target_of(device);
+  return target.ok() && target->facts ? target->facts(device) : DeviceFacts{.name = device};
+}
+
+Result<RoofTable> known_roofs(const std::string& device) {
+  KW_TRY(const Target target, target_of(device));
+  if (!target.known_roofs) return fail("the roofs of {} cannot be measured", device);
+  return target.known_roofs(device);
+}
+
+Result<LeastTime> least_time(const std::string& device, const Cost& cost, int threads) {
+  KW_TRY(const Target target, target_of(device));
+  if (!target.least_time) return fail("the roofs of {} cannot be measured", device);
+  return target.least_time(device, cost, threads);
+}
+
+BuildOptions build_options(const std::string& device) {
+  const auto target = target_of(device);
+  return target.ok() && target->build_options ? target->build_options() : BuildOptions();
+}
+
+Result<CodeNotes> Device::look_into(const Built&) const {
+  return fail("nothing can be said of code that was built for {}", name());
+}
+
+std::string Roof::text() const {
+  return fmt::format("{}{}{}: {:.1f} {}", of, what.empty() ? "" : " ", what, best, unit);
+}
+
+bool RoofTable::stable() const { return std::ranges::all_of(roofs, &Roof::stable); }
+
+bool Tools::ready() const {
+  return std::ranges::none_of(list, [](const ToolState& tool) { return tool.required && !tool.works; });
 }
 
 std::string state_of(const std::string& file) {

@@ -3,7 +3,7 @@
 // target's.
 //
 // A target is a folder of src/targets: its target.cpp defines a function with the folder's name that returns a Target,
-// and the build finds it. targets/conformance_test.cpp runs over all of them.
+// and the build finds it. tests/target_conformance_test.cpp runs over all of them.
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,7 @@
 #include "core/tensor.h"
 #include "core/tunables.h"
 #include "core/verdict.h"
+#include "targets/about.h"
 #include "targets/instance.h"
 
 namespace kw::targets {
@@ -49,10 +50,10 @@ class Built {
 
 // How a call's buffers lie in memory, so that each way of running over an end, and each use of an aligned access,
 // shows.
-enum class Place {
+enum class Placement {
   aligned,  // nothing is there before it
   at_end,   // nothing is there after it
-  shifted,  // one element after an aligned address
+  shifted,  // some elements after an aligned address
 };
 
 // Where another process finds tensors: two files that it may map, and the offsets of each call's tensors in them.
@@ -83,7 +84,13 @@ class Calls {
  public:
   virtual ~Calls() = default;
   // Anew, for these places. Constant inputs lie once, for all calls, in the way of the first. Fails without memory.
-  virtual Status lay_out(const Instance& instance, std::span<const Place> places, Random& random) = 0;
+  virtual Status lay_out(const Instance& instance, std::span<const Placement> places, Random& random) = 0;
+  // The same for two prepared instances of one kernel: the first half of the calls has its constants, the second half
+  // others. False, and nothing is laid out: this device cannot.
+  virtual Result<bool> lay_out_two(const Instance& /*instance*/, std::span<const Placement> /*places*/,
+                                   Random& /*random*/) {
+    return false;
+  }
   virtual std::size_t count() const = 0;
   virtual void write(std::size_t call, std::size_t input, const Tensor& value) = 0;
   // What can be reached around an input gets these bytes: whoever reads there must not find zeros.
@@ -113,8 +120,15 @@ class LoadedKernel {
   virtual Reason poison_scratch(std::uint8_t value, Clock::time_point deadline) = 0;
   // Calls [first, first + count), untimed.
   virtual Reason run(std::size_t first, std::size_t count, Clock::time_point deadline) = 0;
+  // The same of one call, with an eye on every write to its outputs: right before each, the bytes beside them change,
+  // so that whoever writes back there what it read before shows. None: this device cannot.
+  virtual std::optional<Reason> run_watched(std::size_t /*call*/, Clock::time_point /*deadline*/) {
+    return std::nullopt;
+  }
   virtual Outputs& outputs() = 0;
   virtual FoundShape found_shape(std::size_t call, std::size_t output) const = 0;
+  // Bytes that it holds besides tensors, by the system's account; none where that is not known.
+  virtual std::optional<std::uint64_t> memory_held() const { return std::nullopt; }
   // What it has left behind that it may not, when it has answered.
   virtual Reason behaviour() = 0;
 };
@@ -179,22 +193,66 @@ class Device {
   virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
   // False: whatever locks kernels up is gone, and nothing more can be judged with this device.
   virtual bool alive() = 0;
+  // What `isolation` consists of.
+  virtual std::vector<IsolationPart> isolation_parts() const { return {}; }
+  // What the compiler made of a kernel, and what slows it down.
+  virtual Result<CodeNotes> look_into(const Built& built) const;
 };
 
+// Functions that a target does not have are empty: then nothing is known of that.
 struct Target {
   std::string name;                    // "cpu"; devices are called so, or NAME:WHICH
   std::vector<std::string> languages;  // endings of sources: ".cpp", ".c"
-  std::function<Result<std::unique_ptr<Device>>(const std::string& name)> open;
+  std::function<Result<std::unique_ptr<Device>>(const std::string& device)> open;
   // All that makes a verdict another one here: the machine and the tools that build. Quick, and opens nothing.
-  std::function<std::string(const std::string& name)> identity;
+  std::function<std::string(const std::string& device)> identity;
+
+  std::string usual_device = {};  // where only the target is named; empty: it is called like the target
+  // What follows opens no device.
+  // Why no kernel can run on such a device of this machine; "": one can. Building may still be possible.
+  std::function<std::string(const std::string& device)> missing = {};
+  std::function<DeviceFacts(const std::string& device)> facts = {};
+  // As they were measured before; the message says how they get known.
+  std::function<Result<RoofTable>(const std::string& device)> known_roofs = {};
+  // Measures anew, joins that with what was measured before, and keeps it.
+  std::function<Result<RoofTable>(const std::string& device)> measure_roofs = {};
+  std::function<Result<LeastTime>(const std::string& device, const Cost& cost, int threads)> least_time = {};
+  // Asks each tool for its version, which takes a moment; only those that build kernels, or all that are of use.
+  std::function<Tools(bool only_builders)> tools = {};
+  std::function<BuildOptions()> build_options = {};
+  // The right, straightforward kernel of a task, as source text; empty: the one in C++ that compose/plain.h makes.
+  std::function<Result<std::string>(const ops::Graph& graph)> plain_kernel = {};
+  std::string techniques = {};  // the folder of kernels/ with this target's techniques; empty: there are none
+  // The command with which a person builds NAME + the source's ending; empty: kernels cannot be taken away.
+  std::function<std::string(const std::string& name, const Choice& choice)> build_command = {};
+  // Memory for calls that other processes may map, as Device::make_calls and make_outputs: frameworks are tried there.
+  std::function<Result<std::unique_ptr<Calls>>()> make_shared_calls = {};
+  std::function<Result<std::unique_ptr<Outputs>>(const Calls& calls)> make_shared_outputs = {};
+  std::string takeaway_program = {};  // of kernels/: what checks and times a kernel that was taken away
+
+  std::string first_device() const { return usual_device.empty() ? name : usual_device; }
 };
 
 // All targets of the build.
 std::vector<Target> all_targets();
-// "cpu", "cuda:0": a message names the nearest target where there is none.
+// The target of a device, "cpu" or "cuda:0"; where there is none, a message names those that there are.
+Result<Target> target_of(const std::string& device);
 Result<std::unique_ptr<Device>> open_device(const std::string& name);
+// The device for a source by its ending: `wanted` where that target takes it, or, where it was not `insisted` on, the
+// first device of the target whose language it is.
+Result<std::string> device_for(const std::string& source_file, const std::string& wanted, bool insisted);
+// "kernel.cpp": a file of the device's first language.
+std::string source_name(const std::string& device, const std::string& stem);
+// By its ending, of any target.
+bool is_source(const std::string& file);
 
+// The functions of a device's target; where it has none, or there is no such target, nothing, or a message.
 std::string identity_of(const std::string& device);
+DeviceFacts facts_of(const std::string& device);
+Result<RoofTable> known_roofs(const std::string& device);
+Result<LeastTime> least_time(const std::string& device, const Cost& cost, int threads = 1);
+BuildOptions build_options(const std::string& device);
+
 // A file as it is now, for an identity: who writes it anew makes another one of it.
 std::string state_of(const std::string& file);
 

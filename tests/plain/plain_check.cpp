@@ -91,7 +91,8 @@ Result<std::string> source_of(const ops::Graph& graph, const compose::Technique*
 
 // Runs the kernel on drawn inputs; what is wrong, or nothing.
 std::string check_once(Compiler& compiler, const compose::Technique* technique, const Task& task,
-                       const Lengths* lengths, ops::Manner manner, std::uint64_t seed, std::string* not_checked) {
+                       const Lengths* lengths, ops::InputClass input_class, std::uint64_t seed,
+                       std::string* not_checked) {
   auto graph = lengths != nullptr ? ops::resolve(task, *lengths) : ops::resolve(task);
   if (!graph.ok()) return graph.error().message;
   const auto source = source_of(*graph, technique);
@@ -100,7 +101,7 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
     *not_checked = "the technique does not apply";
     return {};
   }
-  const std::vector<Tensor> inputs = ops::draw_inputs(*graph, manner, seed);
+  const std::vector<Tensor> inputs = ops::draw_inputs(*graph, input_class, seed);
   const auto expected = ops::evaluate(*graph, inputs);
   if (!expected.ok()) {
     *not_checked = expected.error().message;
@@ -156,7 +157,7 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
       std::string about;
       for (const TensorType& type : shape.inputs) about += type.text() + " ";
       for (const auto& [name, value] : graph->nodes[0].call.attributes) about += name + "=" + text_of(value) + " ";
-      return fmt::format("output {} ({}): {}\n    inputs {}", i, name_of(manner), comparison.text((*expected)[i]),
+      return fmt::format("output {} ({}): {}\n    inputs {}", i, name_of(input_class), comparison.text((*expected)[i]),
                          about);
     }
   }
@@ -193,8 +194,9 @@ Tally check_op(Compiler& compiler, const compose::Technique* technique, const op
       }
     }
     std::string not_checked;
-    const std::string problem = check_once(compiler, technique, task, nullptr,
-                                           ops::kManners[i % std::size(ops::kManners)], random.bits(), &not_checked);
+    const std::string problem =
+        check_once(compiler, technique, task, nullptr, ops::kInputClasses[i % std::size(ops::kInputClasses)],
+                   random.bits(), &not_checked);
     count(tally, problem, not_checked);
   }
   return tally;
@@ -206,8 +208,9 @@ Tally check_task(Compiler& compiler, const compose::Technique* technique, const 
   shapes.insert(shapes.begin(), task.lengths);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     std::string not_checked;
-    const std::string problem = check_once(compiler, technique, task, &shapes[i],
-                                           ops::kManners[i % std::size(ops::kManners)], seed + i, &not_checked);
+    const std::string problem =
+        check_once(compiler, technique, task, &shapes[i], ops::kInputClasses[i % std::size(ops::kInputClasses)],
+                   seed + i, &not_checked);
     count(tally, problem, not_checked);
   }
   return tally;

@@ -79,7 +79,7 @@ Verdict acceptance(const std::string& task, double least_ns, double fraction, st
                   .caches = "warm",
                   .roof_fraction = fraction,
                   .noise = 0.02,
-                  .tier = "full"};
+                  .isolation = "full"};
   for (std::size_t i = 0; i < rivals_ns.size(); ++i) {
     const double median = rivals_ns[i] / time_ns, width = random.uniform(0.005, 0.06);
     Speedup speedup{.rival = run.rivals[i],
@@ -107,7 +107,7 @@ Verdict acceptance(const std::string& task, double least_ns, double fraction, st
 
 // What a search knows of a candidate that it did not judge in full.
 Verdict quick_check(const std::string& task) {
-  return {.task = task, .target = "cpu", .stage = VerdictStage::glance, .reason = {ReasonCode::only_quick_check}};
+  return {.task = task, .target = "cpu", .stage = VerdictStage::quick_check, .reason = {ReasonCode::only_quick_check}};
 }
 
 double least_time_of(const store::TaskSnapshot& snapshot) {
@@ -228,7 +228,7 @@ Result<std::int64_t> add_made_up_run(store::Store& store, std::span<const store:
                            .terms = "warm caches, 1 thread",
                            .versions = versions}));
   }
-  KW_CHECK(store.set_state(id, "done", "done"));
+  KW_CHECK(store.set_state(id, store::RunState::done));
   return id;
 }
 

@@ -63,7 +63,7 @@ Result<std::int64_t> add_hostile_run(store::Store& store, const store::TaskSnaps
                    .caches = "warm",
                    .roof_fraction = 0.3,
                    .noise = 0.01,
-                   .tier = evil};
+                   .isolation = evil};
   accepted.speedups.push_back({.rival = evil,
                                .median = 2,
                                .low = 1.9,
@@ -97,7 +97,7 @@ Result<std::int64_t> add_hostile_run(store::Store& store, const store::TaskSnaps
     KW_CHECK(store.record(open[i].id, *verdicts[i], judge::verdict_as_json(*verdicts[i]),
                           {.machine = machine, .spent_s = 1, .terms = evil, .versions = {{evil, evil}}}));
   }
-  KW_CHECK(store.note(run, evil, evil));
+  KW_CHECK(store.note(run, store::EventKind::other, evil));
   return run;
 }
 

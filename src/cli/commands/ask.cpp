@@ -26,7 +26,7 @@ Json as_json(const llm::Answer& answer, const std::string& model) {
   return json;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_ask(const Arguments& arguments, std::ostream& out) {
   KW_TRY(llm::Client client, client_of(arguments));
   llm::Request request;
   if (arguments.has("--system")) request.messages.push_back({llm::Role::system, arguments.text("--system")});
@@ -68,7 +68,7 @@ Command ask() {
           "model declined.",
       .options = std::move(options),
       .examples = {"kw ask --model command:cat Hello", "kw ask --model command:cat Hello --json"},
-      .run = run};
+      .run = run_ask};
 }
 
 }  // namespace kw::cli::commands

@@ -6,10 +6,10 @@
 #include "cli/author_flags.h"
 #include "cli/commands.h"
 #include "cli/rival_flags.h"
-#include "cli/roofs.h"
 #include "cli/run_at_terminal.h"
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
+#include "cli/target_flag.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -21,7 +21,7 @@ constexpr char kDefaultSuite[] = "mobilekernelbench";
 constexpr char kUsualTime[] = "18m";
 constexpr double kConfirm_s = 0.5;  // of timing the winner
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
   runs::Order order{.kind = store::RunKind::search};
   const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
   KW_TRY(suites::Suite suite, suites::find_suite(name));
@@ -41,11 +41,12 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   KW_CHECK(check_search(order.search));
   KW_TRY(order.search.seed, seed_of(arguments));
   order.rules.budget_s = kConfirm_s;
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  KW_TRY(order.rules.device, device_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
   order.rivals = rivals.names();
   const bool asks_model = wants_model(arguments);
-  if (!arguments.has("--tasks") && !asks_model) know_roofs();
-  KW_TRY(const auto progress, Progress::open(arguments));
+  if (!arguments.has("--tasks") && !asks_model) know_roofs(order.rules.device);
+  KW_TRY(const auto progress, open_progress(arguments));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
   if (asks_model) {
@@ -75,7 +76,7 @@ Command bench() {
           "run, tasks, csr, "
           "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
           "\n\n" +
-          Progress::description(),
+          progress_description(),
       .options = with_progress_options(
           {{.name = "SUITE", .help = "which suite; mobilekernelbench unless said", .completes = Completes::suite},
            {.name = "--tasks",
@@ -85,6 +86,7 @@ Command bench() {
            {.name = "--within",
             .value = "TIME",
             .help = "of the whole, shared among the tasks: 20m; unless said 18m, or no limit with --budget"},
+           target_option(),
            author_option(),
            {.name = "--strategy",
             .value = "NAME",
@@ -95,7 +97,7 @@ Command bench() {
            {.name = "--json", .help = "one object at the end"}}),
       .examples = {"kw bench --tasks Relu,ReduceL1 --budget 2 --rival none --quiet",
                    "kw bench mobilekernelbench --tasks ReduceL2_keepdims --budget 1s --rival none --json"},
-      .run = run};
+      .run = run_bench};
   for (Option& option : agent_options()) command.options.push_back(std::move(option));
   return command;
 }

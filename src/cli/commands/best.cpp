@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/store_folder.h"
+#include "cli/target_flag.h"
 #include "runs/machine.h"
 #include "runs/ranking.h"
 #include "suites/catalog.h"
@@ -17,9 +18,9 @@
 namespace kw::cli::commands {
 namespace {
 using runs::Ranking;
-using store::Contender;
+using store::AcceptedKernel;
 
-Json json_of(const Contender& one) {
+Json json_of(const AcceptedKernel& one) {
   Json json = {{"run", fmt::format("r{}", one.run)},
                {"at", one.at},
                {"file", one.file},
@@ -39,7 +40,7 @@ Json json_of(const Contender& one) {
 
 void print(const std::string& name, const Ranking& ranking, const store::Store::Elsewhere& elsewhere,
            std::ostream& out) {
-  const Contender& best = ranking.best;
+  const AcceptedKernel& best = ranking.best;
   kw::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
   kw::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
             best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
@@ -49,7 +50,8 @@ void print(const std::string& name, const Ranking& ranking, const store::Store::
   }
   if (best.settings != "{}") kw::print(out, "  settings  {}\n", best.settings);
   if (!best.author.empty()) kw::print(out, "  author    {}\n", best.author);
-  kw::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16), name);
+  kw::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16),
+            shell_word(name));
   kw::print(out, "  the best of {} timed against {}\n", ranking.compared,
             best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
   if (ranking.ties > 0) kw::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
@@ -66,7 +68,7 @@ void print(const std::string& name, const Ranking& ranking, const store::Store::
   if (elsewhere.foreign > 0) kw::print(out, "  {} not compared: imported, or not judged by you\n", elsewhere.foreign);
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_best(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out, "null"));
   if (!store) return kNo;
   const auto task = suites::find_task(arguments.text("TASK"));
@@ -77,10 +79,11 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     return fail("no kernel for '{}' was recorded in {}{}{}", name, store->folder().string(), nearest_hint(name, names),
                 task.ok() ? fmt::format("; `kw optimize {}` searches one", name) : "");
   }
-  const std::string machine = runs::machine_identity();
-  KW_TRY(auto contenders, store->contenders(snapshot, machine));
+  KW_TRY(const std::string device, device_of(arguments));
+  const std::string machine = runs::machine_identity(device);
+  KW_TRY(auto accepted_kernels, store->accepted_kernels(snapshot, machine));
   KW_TRY(const auto elsewhere, store->elsewhere(name, snapshot, machine));
-  if (contenders.empty()) {
+  if (accepted_kernels.empty()) {
     if (arguments.has("--source")) return fail("no kernel for {} was accepted and timed on this machine", name);
     if (arguments.has("--json")) {
       out << "null\n";
@@ -92,8 +95,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     }
     return kNo;
   }
-  const Ranking ranking = runs::ranking_of(std::move(contenders));
-  const Contender& best = ranking.best;
+  const Ranking ranking = runs::ranking_of(std::move(accepted_kernels));
+  const AcceptedKernel& best = ranking.best;
   if (arguments.has("--source")) {
     KW_TRY(const std::string source, store->source(best.source_hash));
     std::ostream(exact_buffer(out)) << source;
@@ -134,11 +137,12 @@ Command best() {
           "roof_fraction, rival (null, or {name, version, median, low, high}), task, compared, ties, by_time_alone, "
           "not_compared {other_terms, other_machines, other_snapshots, untimed}; null where there is none.",
       .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
+                  target_option(),
                   {.name = "--source", .help = "print the kernel's source and nothing else"},
                   store_option(),
                   {.name = "--json", .help = "one JSON object instead of text"}},
       .examples = {"kw best Relu", "kw best Relu --json"},
-      .run = run};
+      .run = run_best};
 }
 
 }  // namespace kw::cli::commands

@@ -12,17 +12,18 @@
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/rival_flags.h"
-#include "cli/roofs.h"
 #include "cli/run_at_terminal.h"
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
-#include "cli/verdict_text.h"
+#include "cli/target_flag.h"
 #include "compose/plain.h"
 #include "compose/techniques.h"
 #include "report/page.h"
+#include "report/verdict_text.h"
+#include "runs/drafts.h"
 #include "search/space.h"
 #include "suites/catalog.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -69,15 +70,11 @@ Status show_plain(const ops::Graph& graph, std::ostream& out) {
 }
 
 Status show_space(const ops::Graph& graph, const std::string& budget, std::ostream& out) {
-  KW_TRY(const auto techniques, compose::read_techniques());
-  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
+  KW_TRY(const auto techniques, runs::techniques_for(judge::kUsualDevice));
+  KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(judge::kUsualDevice, graph, techniques));
   std::vector<std::string> names;
-  std::vector<search::Kernel> kernels;
-  for (compose::Draft& draft : drafts) {
-    names.push_back(draft.technique);
-    kernels.push_back({draft.technique, draft.technique + ".cpp", std::move(draft.source), std::move(draft.tunables)});
-  }
-  KW_TRY(const search::Space space, search::Space::of(std::move(kernels), targets::kernel_compilers()));
+  for (const search::Kernel& kernel : kernels) names.push_back(kernel.technique);
+  KW_TRY(const search::Space space, search::Space::of(std::move(kernels), targets::build_options(judge::kUsualDevice)));
   print(out,
         "  Techniques for it: {}. With their tunables,\n  compilers and flags they make {} kernels; the search has {} "
         "to find a fast one. Each is compiled,\n  compared with the reference on the task's own shape, and timed.\n",
@@ -98,7 +95,7 @@ std::string comparison_text(const Verdict& verdict) {
 }
 
 void show_verdict(const Verdict& verdict, const std::string& rivals, std::ostream& out) {
-  print_verdict(verdict, out);
+  report::print_verdict(verdict, out);
   if (!verdict.accepted()) return;
   print(out, "\n  In short: right on the task's shapes and on hidden ones, and {}.\n", comparison_text(verdict));
   if (rivals == "none") {
@@ -122,7 +119,7 @@ void say_what_next(const std::string& task, const std::string& kernel, std::int6
   for (const auto& [command, what] : ways) print(out, "  {:<{}}  {}\n", command, ways[0].first.size(), what);
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_demo(const Arguments& arguments, std::ostream& out) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string name = arguments.has("TASK") ? arguments.text("TASK") : kUsualTask;
   const fs::path folder = arguments.has("--out") ? arguments.text("--out") : "kw-demo";
@@ -135,21 +132,21 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   // Before anything is shown: what cannot be written or understood ends it now.
   KW_CHECK(check_search(order.search));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_TRY(const auto progress, open_progress(arguments));
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail("{}: {}; --out names another folder", folder.string(), error.message());
 
   print(out, "kw takes one task from start to end, in a minute or two. Everything is computed here and now.\n");
   out.flush();
-  know_roofs();
+  know_roofs(order.rules.device);
   say_part(1, "The task", out);
   KW_CHECK(show_task(task, out));
   say_part(2, "A plain kernel", out);
   KW_CHECK(show_plain(graph, out));
   say_part(3, "The search", out);
   KW_CHECK(show_space(graph, order.search.budget, out));
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
   order.rivals = rivals.names();
   KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
   KW_TRY(const std::vector<runs::SearchedTask> results,
@@ -190,7 +187,7 @@ Command demo() {
           "Shows a task and its plain kernel, searches a fast one, judges it beside MNN and ONNX Runtime (which are "
           "installed where they are missing; without a network it goes on without them), and writes the kernel and a "
           "report page. It is recorded as `kw optimize` is. Exit code 0 where a right kernel was found.\n\n" +
-          Progress::description(),
+          progress_description(),
       .options = with_progress_options(
           {{.name = "TASK", .help = "which task; Softmax unless said", .completes = Completes::task},
            {.name = "--budget", .value = "TIME|N", .help = "of the search; 20s unless said"},
@@ -199,7 +196,7 @@ Command demo() {
            store_option()}),
       .examples = {"kw demo --budget 3 --rival none --quiet",
                    "kw demo Relu --budget 2 --rival none --out relu-demo --quiet"},
-      .run = run};
+      .run = run_demo};
 }
 
 }  // namespace kw::cli::commands

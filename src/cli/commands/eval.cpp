@@ -7,21 +7,24 @@
 #include <map>
 #include <ostream>
 
+#include "base/print.h"
 #include "cli/commands.h"
-#include "cli/config.h"
 #include "cli/describe.h"
 #include "cli/numbers.h"
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
+#include "cli/settings.h"
 #include "cli/store_folder.h"
-#include "cli/verdict_text.h"
+#include "cli/target_flag.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
+#include "report/verdict_text.h"
 #include "runs/batch_file.h"
 #include "runs/batch_run.h"
 #include "runs/kernel_file.h"
 #include "suites/catalog.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -29,10 +32,13 @@ namespace {
 // What holds for all that one command judges.
 Result<judge::Case> rules_of(const Arguments& arguments) {
   judge::Case rules;
+  std::vector<std::string> sources = arguments.texts("FILE");
   for (const std::string& file : arguments.texts("--against")) {
+    sources.push_back(file);
     KW_TRY(judge::Source rival, runs::read_kernel(file));
     rules.against.push_back(std::move(rival));
   }
+  KW_TRY(rules.device, device_of(arguments, sources));
   KW_TRY(rules.settings, parse_settings(arguments.texts("--set")));
   // Flags that are settings too: the error names where the value came from.
   const auto name_of_flag = [&](const std::string& name) { return arguments.has("--" + name) ? "--" + name : name; };
@@ -57,14 +63,31 @@ bool is_recorded(const Arguments& arguments) {
   return arguments.has("--store") || store::Store::is_in(store_folder(arguments));
 }
 
+Result<int> build_only(const judge::Case& one, std::ostream& out) {
+  KW_TRY(judge::Judge judge, judge::Judge::open(one.device));
+  KW_TRY(const Tunables tunables, read_tunables(one.source.text));
+  KW_TRY(const Choice choice, choose(tunables, one.settings, targets::build_options(one.device)));
+  KW_TRY(const auto built, judge.device().build(one.source, choice));
+  if (built->ok()) {
+    print(out, "{} builds for {}, in {:.2f} s\n", one.source.name, one.device,
+          static_cast<double>(built->build_ns) / 1e9);
+    return kYes;
+  }
+  Verdict verdict{.task = one.task->name, .target = one.device, .stage = VerdictStage::build, .reason = built->reason};
+  verdict.errors = built->errors;
+  report::print_verdict(verdict, out);
+  return kNo;
+}
+
 Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream& out) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   one.task = &task;
   KW_TRY(one.source, runs::read_kernel(arguments.text("FILE")));
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  if (arguments.has("--build-only")) return build_only(one, out);
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, one.device));
   if (one.timed) {
-    KW_TRY(one.guests, rivals.of(task, one.threads));
+    KW_TRY(one.frameworks, rivals.of(task, one.threads));
   }
   const std::string key = judge::key_of(one);
   std::optional<Verdict> verdict;
@@ -76,9 +99,9 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
     std::optional<runs::Workplace> recorded;
     if (is_recorded(arguments)) {
       KW_TRY(store, store::Store::open(store_folder(arguments)));
-      recorded.emplace(*store);
+      recorded.emplace(*store, one.device);
     }
-    runs::Judges alone;
+    runs::Judges alone(one.device);
     runs::Judges& judges = recorded ? recorded->judges() : alone;
     KW_TRY(verdict, runs::judge_until_sure(judges, [&](judge::Judge& judge) { return judge.judge(one); }));
     const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -88,7 +111,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   if (arguments.has("--json")) {
     out << judge::verdict_as_json(*verdict) << "\n";
   } else {
-    print_verdict(*verdict, out);
+    report::print_verdict(*verdict, out);
   }
   return verdict->accepted() ? kYes : kNo;
 }
@@ -101,19 +124,19 @@ Result<int> judge_file_as_run(const Arguments& arguments, const judge::Case& rul
   if (!store.ok()) return fail("{}; --no-store judges without a record", store.error().message);
   const std::string author = setting(arguments, "author");
   const std::vector<store::NewItem> items = runs::items_of(lines, author);
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, rules.device));
   const runs::Order order{
       .suite = runs::suites_of(lines), .rules = rules, .fresh = arguments.has("--fresh"), .rivals = rivals.names()};
   store::NewRun run = runs::run_of(order, command_line());
   run.author = author;
-  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_TRY(const auto progress, open_progress(arguments));
   KW_TRY(const std::int64_t id, store->begin_run(run, items));
   if (!progress->is_quiet()) fmt::print(stderr, "kw: this is run r{} of {}\n", id, store->folder().string());
   for (const runs::BatchLine& line : lines) {
     if (line.problem.empty()) continue;
     const runs::LineAnswer answer{.position = line.number, .label = line.id, .error = line.problem};
     progress->print(out, answer.text() + "\n");
-    progress->error("problem", line.problem);
+    progress->error(store::EventKind::problem, line.problem);
   }
   return work_on_batch({.store = *store, .progress = *progress, .out = out}, id, rivals);
 }
@@ -122,8 +145,8 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
   std::map<std::string, Task> tasks;  // a map does not move what it holds
   KW_TRY(const std::vector<runs::BatchLine> lines,
          runs::parse_batch(arguments.text("--batch"), rules, tasks, arguments.texts("--files")));
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
-  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, rules.device));
+  KW_TRY(const auto progress, open_progress(arguments));
   progress->plan({.total = std::ssize(lines)});
   std::vector<const runs::BatchLine*> line_of;  // of each case
   std::vector<judge::Case> cases;
@@ -139,7 +162,7 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
       progress->finish(line.number, line.wanted->task->name, line.wanted->source.name, *verdict);
     } else {
       progress->drop(line.number);
-      progress->error("problem", verdict.error().message);
+      progress->error(store::EventKind::problem, verdict.error().message);
     }
     progress->advance();
   };
@@ -149,7 +172,7 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
       continue;
     }
     judge::Case one = *line.wanted;
-    KW_TRY(one.guests, rivals.of(*one.task, one.threads));
+    KW_TRY(one.frameworks, rivals.of(*one.task, one.threads));
     if (const auto kept = arguments.has("--fresh") ? std::nullopt : judge::kept_verdict(judge::key_of(one))) {
       answer(line, *kept);
     } else {
@@ -157,7 +180,7 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
       cases.push_back(std::move(one));
     }
   }
-  runs::Judges judges;
+  runs::Judges judges(rules.device);
   KW_CHECK(runs::judge_many(
       judges, cases,
       [&](std::size_t index, const Result<Verdict>& verdict) -> Status {
@@ -169,22 +192,24 @@ Result<int> judge_file_unrecorded(const Arguments& arguments, const judge::Case&
         progress->start(line_of[index]->number, cases[index].task->name, cases[index].source.name, doing);
       },
       [&](std::size_t index) { progress->drop(line_of[index]->number); }));
-  progress->end("done");
+  progress->end(store::RunState::done);
   return broken ? kBroken : all ? kYes : kNo;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
-  KW_TRY(const judge::Case rules, rules_of(arguments));
-  if (arguments.has("--batch")) {
-    if (arguments.has("TASK")) return fail("--batch takes its tasks and files from its own file");
-    return arguments.has("--no-store") ? judge_file_unrecorded(arguments, rules, out)
-                                       : judge_file_as_run(arguments, rules, out);
+Result<int> run_eval(const Arguments& arguments, std::ostream& out) {
+  const bool many = arguments.has("--batch");
+  if (many && arguments.has("TASK")) return fail("--batch takes its tasks and files from its own file");
+  if (arguments.has("--build-only") && (many || arguments.has("--json"))) {
+    return fail("--build-only is for one kernel, and prints text");
   }
-  if (!arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
-  if (runs::is_source(arguments.text("TASK")) && !runs::is_source(arguments.text("FILE"))) {
+  if (!many && !arguments.has("FILE")) return fail("kw eval takes a task and a file: kw eval Relu relu.cpp");
+  if (!many && targets::is_source(arguments.text("TASK")) && !targets::is_source(arguments.text("FILE"))) {
     return fail("the task comes first: kw eval {} {}", arguments.text("FILE"), arguments.text("TASK"));
   }
-  return judge_one(arguments, rules, out);
+  KW_TRY(const judge::Case rules, rules_of(arguments));
+  if (!many) return judge_one(arguments, rules, out);
+  return arguments.has("--no-store") ? judge_file_unrecorded(arguments, rules, out)
+                                     : judge_file_as_run(arguments, rules, out);
 }
 
 }  // namespace
@@ -207,7 +232,7 @@ Command eval() {
           "less "
           "the cost of calling it, and in called as called: version, median, low, high, time_ns, overhead_ns, "
           "overhead_decides), left_out (by rival whose time does not count: version, why), roof_fraction, noise, "
-          "tier, varies, kept.\n\n"
+          "isolation, varies, kept.\n\n"
           "--batch judges every line of a file of JSON objects: task, and file or source (the text itself), and if "
           "need be set "
           "(an object), id, author, notes and parents (ids of earlier lines). It prints one such object a line, in the "
@@ -215,10 +240,13 @@ Command eval() {
           "and id; a line that cannot be judged gives line, id and error. A batch is a run of the record in .kw: what "
           "is printed is on the disk, `kw resume` goes on after Ctrl-C, a crash or a full disk, and `kw runs` lists "
           "it. A single verdict is recorded where there is a record already, or with --store.\n\n" +
-          Progress::description(),
+          progress_description(),
       .options = with_progress_options(
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
-           {.name = "FILE", .help = "the kernel's source, C++ or C (.c)", .completes = Completes::file},
+           {.name = "FILE",
+            .help = "the kernel's source: C++, C (.c), or another target's language",
+            .completes = Completes::file},
+           target_option(),
            rival_option(),
            {.name = "--against",
             .value = "FILE",
@@ -231,6 +259,7 @@ Command eval() {
            {.name = "--budget", .value = "S", .help = "seconds that timing may take (2, in a batch 0.06)"},
            {.name = "--pairs", .value = "N", .help = "time exactly so many pairs"},
            {.name = "--untimed", .help = "stop when the kernel is known to be right"},
+           {.name = "--build-only", .help = "stop when the kernel is built; needs no GPU for one of a GPU"},
            {.name = "--fresh", .help = "judge again what was judged before"},
            {.name = "--batch",
             .value = "FILE",
@@ -247,7 +276,7 @@ Command eval() {
            {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
            {.name = "--json", .help = "one JSON object instead of text"}}),
       .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
-      .run = run};
+      .run = run_eval};
 }
 
 }  // namespace kw::cli::commands

@@ -38,7 +38,7 @@ Status write_to_file(const store::Store& store, std::int64_t run, const std::str
   return draft.finish();
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_export_run(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string format, format_of(arguments));
   KW_TRY(const store::Store store, store::Store::open_existing(store_folder(arguments)));
   KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
@@ -75,7 +75,7 @@ Command export_run() {
                   {.name = "--format", .value = "NAME", .help = "jsonl, csv or kernels"},
                   store_option()},
       .examples = {"kw export r1 --out r1.jsonl", "kw export r1 --format csv"},
-      .run = run};
+      .run = run_export_run};
 }
 
 }  // namespace kw::cli::commands

@@ -11,13 +11,12 @@
 namespace kw::cli::commands {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
-
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_import_run(const Arguments& arguments, std::ostream& out) {
   const std::string file = arguments.text("FILE");
-  KW_TRY(const std::string text, read_file(file, kMostBytes));
+  KW_TRY(LineReader lines, LineReader::open(file, store::kMostLineBytes));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  KW_TRY(const store::Imported imported, store::import_json_lines(store, text, file));
+  KW_TRY(const store::Imported imported, store::import_json_lines(
+                                             store, [&](std::string& line) { return lines.next(line); }, file));
   KW_TRY(const store::RunSummary run, store.run(imported.run));
   if (imported.was_here) {
     print(out, "{} is here already, as {}; nothing was changed\n", file, run.name());
@@ -41,7 +40,7 @@ Command import_run() {
       .options = {{.name = "FILE", .help = "JSON Lines of kw export", .required = true, .completes = Completes::file},
                   store_option()},
       .examples = {"kw import r1.jsonl", "kw import r1.jsonl --store other"},
-      .run = run};
+      .run = run_import_run};
 }
 
 }  // namespace kw::cli::commands

@@ -8,18 +8,19 @@
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "compose/plain.h"
-#include "compose/techniques.h"
+#include "cli/target_flag.h"
+#include "judge/plain_source.h"
 #include "ops/graph.h"
+#include "runs/drafts.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
 namespace {
 
 // The kernel that a technique makes; "first" is what a search would begin with.
-Result<std::string> fast_kernel(const ops::Graph& graph, const std::string& technique) {
-  KW_TRY(const auto techniques, compose::read_techniques());
-  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
+Result<std::string> fast_kernel(const std::string& device, const ops::Graph& graph, const std::string& technique) {
+  KW_TRY(const auto techniques, runs::techniques_for(device));
+  KW_TRY(std::vector<compose::Draft> drafts, runs::drafts_for(device, graph, techniques));
   if (technique == "first") return std::move(drafts.front().source);
   std::vector<std::string> names;
   for (compose::Draft& draft : drafts) {
@@ -29,15 +30,17 @@ Result<std::string> fast_kernel(const ops::Graph& graph, const std::string& tech
   return fail("{}: no technique for {}; there are: first, {}", technique, graph.task->name, fmt::join(names, ", "));
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_init(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const std::string device, device_of(arguments, arguments.texts("--out")));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   std::string source;
   if (arguments.has("--technique")) {
-    KW_TRY(source, fast_kernel(graph, arguments.text("--technique")));
+    KW_TRY(source, fast_kernel(device, graph, arguments.text("--technique")));
   } else {
-    KW_TRY(source, compose::plain_kernel(graph));
+    KW_TRY(const judge::Source plain, judge::plain_source(device, graph));
+    source = plain.text;
   }
   if (!arguments.has("--out")) {
     std::ostream(exact_buffer(out)) << source;
@@ -48,8 +51,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     return fail("{}: is there already; --force writes over it", file.string());
   }
   KW_CHECK(write_file(file, source));
-  out << "wrote " << file.string() << "; to judge it: kw eval " << arguments.text("TASK") << " " << file.string()
-      << "\n";
+  out << "wrote " << file.string() << "; to judge it: kw eval " << shell_word(arguments.text("TASK")) << " "
+      << shell_word(file.string()) << "\n";
   return kYes;
 }
 
@@ -67,6 +70,7 @@ Command init() {
                    .value = "FILE",
                    .help = "where to write it; else it is printed",
                    .completes = Completes::file},
+                  target_option(),
                   {.name = "--technique",
                    .value = "NAME",
                    .help = "a fast kernel in place of the plain one; `first` is what a search begins with, `kw show` "
@@ -74,7 +78,7 @@ Command init() {
                   {.name = "--force", .help = "write over a file that is there"},
                   {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true}},
       .examples = {"kw init Relu", "kw init Relu --technique first"},
-      .run = run};
+      .run = run_init};
 }
 
 }  // namespace kw::cli::commands

@@ -1,7 +1,4 @@
 // kw inspect: what agents are shown, for a person's own eyes.
-#include <unistd.h>
-
-#include <filesystem>
 #include <optional>
 #include <ostream>
 
@@ -10,41 +7,27 @@
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/numbers.h"
+#include "cli/target_flag.h"
 #include "inspect/errors.h"
+#include "inspect/json.h"
 #include "inspect/model.h"
 #include "inspect/tree.h"
 #include "judge/judge.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
+#include "runs/kernel_file.h"
 #include "runs/performance.h"
 #include "suites/catalog.h"
-#include "targets/cpu/kept_roofs.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string dumped(const Json& json) { return json.dump(1) + "\n"; }
 
 Result<int> budget_of(const Arguments& arguments, int usual) {
   KW_TRY(const std::int64_t tokens, whole_number(arguments, "--tokens", usual, 20, 1'000'000));
   return static_cast<int>(tokens);
-}
-
-Json as_json(const inspect::CodeError& error) {
-  static const char* const tools[] = {"compiler", "linker", "loader"};
-  return {{"tool", tools[static_cast<int>(error.tool)]},
-          {"file", error.file},
-          {"line", error.line},
-          {"column", error.column},
-          {"local", error.local},
-          {"within", error.within},
-          {"message", error.message},
-          {"elsewhere", error.elsewhere},
-          {"notes", error.notes},
-          {"repeated_at", error.repeated_at},
-          {"around", error.around}};
 }
 
 // errors LOG --source FILE
@@ -57,9 +40,7 @@ Result<int> errors(const Arguments& arguments, std::ostream& out) {
   }
   const auto found = inspect::errors_in(said, sources);
   if (arguments.has("--json")) {
-    Json all = Json::array();
-    for (const inspect::CodeError& error : found) all.push_back(as_json(error));
-    out << dumped({{"errors", std::move(all)}});
+    out << dumped({{"errors", inspect::as_json(found)}});
   } else {
     KW_TRY(const int tokens, budget_of(arguments, inspect::fair_budget(said)));
     out << (found.empty() ? "no errors\n" : inspect::as_text(found, tokens));
@@ -67,62 +48,32 @@ Result<int> errors(const Arguments& arguments, std::ostream& out) {
   return found.empty() ? kNo : kYes;
 }
 
-// A built kernel as a file that objdump can read.
-Result<inspect::MachineCode> machine_code(const judge::Source& source, const Settings& settings) {
+// What the target says of a built kernel.
+Result<targets::CodeNotes> notes_on(const std::string& device_name, const judge::Source& source,
+                                    const Settings& settings) {
   KW_TRY(const Tunables tunables, read_tunables(source.text));
-  KW_TRY(const Choice choice, choose(tunables, settings));
-  KW_TRY(const auto device, targets::open_device(judge::kUsualDevice));
+  KW_TRY(const Choice choice, choose(tunables, settings, targets::build_options(device_name)));
+  KW_TRY(const auto device, targets::open_device(device_name));
   KW_TRY(const auto built, device->build(source, choice));
   if (!built->ok()) return fail("{}", text_of(built->reason));
-  KW_TRY(const std::string content, built->code());
-  const fs::path file = fs::temp_directory_path() / fmt::format("kw_inspect_{}.so", ::getpid());
-  KW_CHECK(write_file(file, content));
-  auto code = inspect::machine_code_of(file);
-  std::error_code error;
-  fs::remove(file, error);
-  return code;
-}
-
-Json as_json(const inspect::Loop& loop) {
-  return {{"function", loop.function},
-          {"depth", loop.depth},
-          {"instructions", loop.instructions},
-          {"vectorised", loop.vectorised()},
-          {"vector_bits", loop.vector_bits},
-          {"vector_arithmetic", loop.vector_arithmetic},
-          {"scalar_arithmetic", loop.scalar_arithmetic},
-          {"fused", loop.fused},
-          {"divisions", loop.divisions},
-          {"loads", loop.loads},
-          {"stores", loop.stores},
-          {"spills", loop.spills},
-          {"gathers", loop.gathers},
-          {"calls", loop.calls},
-          {"cycles", loop.cycles ? Json(*loop.cycles) : Json()},
-          {"busiest", loop.busiest},
-          {"code", loop.code}};
+  return device->look_into(*built);
 }
 
 // code KERNEL [--task TASK]
 Result<int> code(const Arguments& arguments, std::ostream& out) {
-  const fs::path file = arguments.text("SUBJECT");
-  KW_TRY(std::string text, read_file(file, 16 << 20));
+  const std::string file = arguments.text("SUBJECT");
+  KW_TRY(const judge::Source source, runs::read_kernel(file));
+  KW_TRY(const std::string device, device_of(arguments, {file}));
   KW_TRY(const Settings settings, parse_settings(arguments.texts("--set")));
-  KW_TRY(const inspect::MachineCode found, machine_code({file.filename().string(), std::move(text)}, settings));
+  KW_TRY(const targets::CodeNotes notes, notes_on(device, source, settings));
   std::string work;
   if (arguments.has("--task")) {
     KW_TRY(const Task task, suites::find_task(arguments.text("--task"), {}));
     KW_TRY(const ops::Graph graph, ops::resolve(task));
-    const auto roofs = targets::known_roofs();
-    work = inspect::performance_text(graph, {}, roofs.ok() ? &*roofs : nullptr, nullptr);
+    const auto least = targets::least_time(device, ops::cost_of(graph));
+    work = runs::performance_text(graph, {}, least.ok() ? &*least : nullptr, "");
   }
-  if (arguments.has("--json")) {
-    Json loops = Json::array();
-    for (const inspect::Loop& loop : found.loops) loops.push_back(as_json(loop));
-    out << dumped({{"loops", std::move(loops)}, {"missing", found.missing}});
-  } else {
-    out << work << inspect::as_text(found);
-  }
+  out << (arguments.has("--json") ? dumped(Json::parse(notes.json)) : work + notes.text);
   return kYes;
 }
 
@@ -130,62 +81,12 @@ Result<int> code(const Arguments& arguments, std::ostream& out) {
 Result<int> tree(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto files, inspect::tree_of(arguments.text("SUBJECT"), arguments.texts("--about")));
   if (arguments.has("--json")) {
-    Json all = Json::array();
-    for (const inspect::TreeFile& file : files) {
-      Json scopes = Json::array();
-      for (const inspect::Scope& scope : file.scopes) {
-        constexpr const char* kKinds[] = {"function", "type", "namespace"};
-        scopes.push_back({{"kind", kKinds[static_cast<std::size_t>(scope.kind)]},
-                          {"declared", scope.declared},
-                          {"name", scope.name},
-                          {"signature", scope.signature},
-                          {"first_line", scope.first_line},
-                          {"last_line", scope.last_line},
-                          {"depth", scope.depth}});
-      }
-      all.push_back({{"path", file.path}, {"likeness", file.likeness}, {"scopes", std::move(scopes)}});
-    }
-    out << dumped({{"files", std::move(all)}});
+    out << dumped({{"files", inspect::as_json(files)}});
   } else {
     KW_TRY(const int tokens, budget_of(arguments, 1500));
     out << inspect::as_text(files, tokens);
   }
   return files.empty() ? kNo : kYes;
-}
-
-Json as_json(const inspect::KernelTensor& one) {
-  return {{"call", one.call},
-          {"name", one.name},
-          {"dtype", name_of(one.type.dtype)},
-          {"shape", one.type.shape.lengths()},
-          {"strides", one.type.shape.strides()},
-          {"when", one.when},
-          {"content", one.content}};
-}
-
-Json as_json(const ops::Graph& graph, std::size_t i) {
-  const auto names = [&](const std::vector<int>& slots) {
-    Json all = Json::array();
-    for (const int slot : slots) {
-      if (slot < 0) {
-        all.push_back(nullptr);
-        continue;
-      }
-      const auto at = static_cast<std::size_t>(slot);
-      all.push_back({{"name", graph.names[at]},
-                     {"dtype", name_of(graph.types[at].dtype)},
-                     {"shape", graph.types[at].shape.lengths()}});
-    }
-    return all;
-  };
-  Json attributes = Json::array();
-  for (const inspect::NodeFact& fact : inspect::attributes_of(graph, i)) {
-    attributes.push_back({{"name", fact.name}, {"value", fact.value}, {"call", fact.call}, {"default", !fact.said}});
-  }
-  return {{"operator", graph.nodes[i].call.op->name},
-          {"inputs", names(graph.nodes[i].inputs)},
-          {"outputs", names(graph.nodes[i].outputs)},
-          {"attributes", std::move(attributes)}};
 }
 
 // task TASK [--verdict FILE]
@@ -206,19 +107,13 @@ Result<int> task(const Arguments& arguments, std::ostream& out) {
     if (verdict) out << "\n" << inspect::findings_as_text(*verdict);
     return kYes;
   }
-  Json json = {{"task", wanted.name}, {"opset", wanted.opset}, {"lengths", wanted.lengths}};
-  json["nodes"] = Json::array();
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) json["nodes"].push_back(as_json(graph, i));
-  json["inputs"] = Json::array();
-  for (const auto& one : inspect::inputs_of_kernel(graph)) json["inputs"].push_back(as_json(one));
-  json["outputs"] = Json::array();
-  for (const auto& one : inspect::outputs_of_kernel(graph)) json["outputs"].push_back(as_json(one));
+  Json json = inspect::model_as_json(graph);
   json["wrong"] = verdict ? Json(inspect::findings_as_text(*verdict)) : Json();
   out << dumped(json);
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_inspect(const Arguments& arguments, std::ostream& out) {
   const std::string what = arguments.text("WHAT");
   const bool is_known = what == "errors" || what == "code" || what == "tree" || what == "task";
   if (is_known && !arguments.has("SUBJECT")) {
@@ -246,7 +141,7 @@ Command inspect() {
           "kw inspect errors LOG --source FILE: what a compiler, linker or loader said, as errors with their line "
           "and function.\n"
           "kw inspect code KERNEL: the innermost loops of the built kernel: vectorised or not, spills, calls, "
-          "cycles (llvm-mca).\n"
+          "cycles.\n"
           "kw inspect tree FOLDER: C, C++ and CUDA files with their functions and types, those about a WORD first.\n"
           "kw inspect task TASK --verdict FILE: the task as ONNX says it and as the kernel sees it: nodes, "
           "attributes, shapes, layouts, constants; with a verdict (`kw eval --json`) what was found wrong where. "
@@ -262,6 +157,7 @@ Command inspect() {
                    .value = "TASK",
                    .help = "code: the task's work and roof too",
                    .completes = Completes::task},
+                  target_option(),
                   {.name = "--set",
                    .value = "NAME=VALUE",
                    .help = "code: a tunable's value, the compiler or flags",
@@ -274,7 +170,7 @@ Command inspect() {
                   {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
                   {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
       .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect task Relu --json"},
-      .run = run};
+      .run = run_inspect};
 }
 
 }  // namespace kw::cli::commands

@@ -16,6 +16,7 @@
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
+#include "cli/target_flag.h"
 #include "mcp/desk.h"
 #include "mcp/http.h"
 #include "mcp/stdio.h"
@@ -97,15 +98,17 @@ Result<int> serve_http(const Arguments& arguments, mcp::Desk& desk) {
   end(desk);
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_mcp(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--tools")) return list_tools(out);
   if (arguments.has("--config")) return print_config(arguments, out);
   if (arguments.has("PORT") && !arguments.has("--http")) return fail("a port is for --http: kw mcp --http 8765");
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
-  mcp::DeskRules rules{.store_folder = store_folder(arguments),
+  KW_TRY(const std::string device, device_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, device));
+  mcp::DeskRules rules{.device = device,
+                       .store_folder = store_folder(arguments),
                        .command = command_line(),
                        .rivals = rivals.names(),
-                       .guests = [&](const Task& task, int threads) { return rivals.of(task, threads); }};
+                       .frameworks = [&](const Task& task, int threads) { return rivals.of(task, threads); }};
   for (const std::string& name : arguments.texts("--task")) {
     KW_TRY(Task task, suites::find_task(name));
     rules.tasks.push_back(std::move(task));
@@ -145,10 +148,11 @@ Command mcp() {
                    .help = "offer this task too: model.onnx:NODE or suite.toml:NAME",
                    .repeated = true,
                    .completes = Completes::task},
+                  target_option(),
                   rival_option(),
                   store_option()},
       .examples = {"kw mcp --tools", "kw mcp --config --http"},
-      .run = run};
+      .run = run_mcp};
 }
 
 }  // namespace kw::cli::commands

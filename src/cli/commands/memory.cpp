@@ -8,13 +8,14 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/store_folder.h"
+#include "cli/target_flag.h"
 #include "runs/machine.h"
 #include "store/lessons.h"
 
 namespace kw::cli::commands {
 namespace {
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_memory(const Arguments& arguments, std::ostream& out) {
   const std::string family = arguments.text("FAMILY");
   if (arguments.has("--forget")) {
     KW_TRY(const store::Store store, store::Store::open_existing(store_folder(arguments)));
@@ -24,7 +25,8 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   }
   KW_TRY(const auto store, look_into_store(arguments, out));
   if (!store) return kNo;
-  KW_TRY(const auto lessons, store::lessons_of(*store, runs::machine_identity(), family));
+  KW_TRY(const std::string device, device_of(arguments));
+  KW_TRY(const auto lessons, store::lessons_of(*store, runs::machine_identity(device), family));
   if (arguments.has("--json")) {
     Json list = Json::array();
     for (const store::Lesson& one : lessons) {
@@ -68,11 +70,12 @@ Command memory() {
           "first what won. Shows the three best of each task; --json prints all: [{family, task, technique, settings, "
           "time, at}], where time is against the technique's defaults.",
       .options = {{.name = "FAMILY", .help = "only of these operators: Conv"},
+                  target_option(),
                   {.name = "--forget", .help = "erases it: all, or one family's"},
                   store_option(),
                   {.name = "--json", .help = "a list"}},
       .examples = {"kw memory", "kw memory Conv --json"},
-      .run = run};
+      .run = run_memory};
 }
 
 }  // namespace kw::cli::commands

@@ -10,9 +10,11 @@
 #include "cli/run_at_terminal.h"
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
+#include "cli/target_flag.h"
 #include "runs/kernel_file.h"
 #include "runs/takeaway.h"
 #include "suites/catalog.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -24,10 +26,11 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   const std::string what = arguments.text("TASK");
   std::string task_name = what;
-  if (runs::is_source(what)) {
+  if (targets::is_source(what)) {
     if (!arguments.has("--task")) return fail("{}: a kernel of your own needs --task TASK: for what is it?", what);
     task_name = arguments.text("--task");
     KW_TRY(judge::Source kernel, runs::read_kernel(what));
+    KW_TRY(order.rules.device, device_of(arguments, {what}));
     KW_TRY(const Tunables tunables, read_tunables(kernel.text));
     if (tunables.list.empty() && tunables.compilers.empty() && tunables.flags.empty()) {
       fmt::print(stderr, "kw: {} has no tunables (KW_TUNE): only compilers and flags are searched\n", what);
@@ -36,6 +39,8 @@ Result<runs::Order> order_of(const Arguments& arguments) {
     order.search.author = "file";
   } else if (arguments.has("--task")) {
     return fail("--task {}: {} is no source file (.cpp, .c) that it could belong to", arguments.text("--task"), what);
+  } else {
+    KW_TRY(order.rules.device, device_of(arguments));
   }
   KW_TRY(Task task, suites::find_task(task_name, dims));
   order.suite = task.suite;
@@ -57,11 +62,11 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   return order;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_optimize(const Arguments& arguments, std::ostream& out) {
   KW_TRY(runs::Order order, order_of(arguments));
-  KW_TRY(const runs::Rivals rivals, rivals_of(arguments));
+  KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
   order.rivals = rivals.names();
-  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_TRY(const auto progress, open_progress(arguments));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
   if (wants_model(arguments)) {
@@ -89,13 +94,14 @@ Command optimize() {
           "verdict as `kw eval --json` does, with run, technique, settings, tried and files. Exit code 0 where a right "
           "kernel was found."
           "\n\n" +
-          Progress::description(),
+          progress_description(),
       .options = with_progress_options(
           {{.name = "TASK", .help = "which task, or a source file", .required = true, .completes = Completes::task},
            {.name = "--task", .value = "TASK", .help = "what the source file is for", .completes = Completes::task},
            {.name = "--budget",
             .value = "TIME|N",
             .help = "what to spend on the search: 60s, 5m, 200; unless said 20s"},
+           target_option(),
            author_option(),
            {.name = "--strategy",
             .value = "NAME",
@@ -108,7 +114,7 @@ Command optimize() {
            {.name = "--json", .help = "one object"}}),
       .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",
                    "kw optimize ReduceL1 --budget 3s --strategy local --rival none --out l1 --json"},
-      .run = run};
+      .run = run_optimize};
   for (Option& option : agent_options()) command.options.push_back(std::move(option));
   return command;
 }

@@ -75,7 +75,7 @@ Result<int> write_page(const store::Store& store, const Arguments& arguments, st
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_report(const Arguments& arguments, std::ostream& out) {
   const bool is_page = !arguments.has("--text") && !arguments.has("--markdown") && !arguments.has("--json");
   if (!is_page && arguments.has("--out")) return fail("--out is where the page goes; tables are printed");
   if (is_page && arguments.has("--rival"))
@@ -136,7 +136,7 @@ Command report() {
                   store_option(),
                   {.name = "--json", .help = "the figures as JSON"}},
       .examples = {"kw report --out newest.html", "kw report r1 --text"},
-      .run = run};
+      .run = run_report};
 }
 
 }  // namespace kw::cli::commands

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/print.h"
+#include "base/terminal.h"
 #include "cli/author_flags.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
@@ -47,7 +48,8 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   return list.empty() ? kNo : kYes;
 }
 
-// What a run that was not begun here would have this program run, read or ask. Each must be allowed by its name.
+// What a run that was not begun here would have this program run, read, ask or write to. Each must be allowed by its
+// name.
 std::vector<std::string> reach_of(const store::RunSummary& run) {
   std::vector<std::string> reach;
   const Json rules = Json::parse_quietly(run.about.rules);
@@ -57,7 +59,7 @@ std::vector<std::string> reach_of(const store::RunSummary& run) {
     if (value.is_object()) places.push_back(&value);
   }
   for (const Json* place : places) {
-    for (const char* name : {"model", "repo", "prompts"}) {
+    for (const char* name : {"model", "repo", "prompts", "out"}) {
       const Json* value = place->find(name);
       if (value != nullptr && value->is_string() && !value->text().empty()) reach.push_back(value->text());
     }
@@ -70,13 +72,13 @@ Status check_allowed(const Arguments& arguments, const store::RunSummary& run) {
   const std::vector<std::string> allowed = arguments.texts("--allow");
   for (const std::string& what : reach_of(run)) {
     if (std::ranges::find(allowed, what) != allowed.end()) continue;
-    return fail("{} was not begun here, and would use '{}'; where that is meant: kw resume {} --allow '{}'", run.name(),
-                what, run.name(), what);
+    return fail("{} was not begun here, and would use '{}'; where that is meant: kw resume {} --allow {}", run.name(),
+                what, run.name(), shell_word(what));
   }
   return {};
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_resume(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("RUN")) return list_unfinished(arguments, out);
   KW_TRY(store::Store store, store::Store::open_existing(store_folder(arguments)));
   KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
@@ -90,7 +92,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   }
   KW_TRY(runs::Order order, runs::order_of(run));
   KW_TRY(const runs::Rivals rivals, rivals_named(order.rivals));
-  KW_TRY(const auto progress, Progress::open(arguments));
+  KW_TRY(const auto progress, open_progress(arguments));
   const Terminal terminal{
       .store = store, .progress = *progress, .out = out, .json = arguments.has("--json"), .is_resumed = true};
   switch (run.kind()) {
@@ -122,16 +124,16 @@ Command resume() {
           "A run of an author that asks a model goes on with the round that each unfinished task had come to. Author, "
           "model, rounds, prompts and budgets are those of the record, the budgets anew for each sitting; flags given "
           "here hold over them. --record and --replay are given anew.\n\n" +
-          Progress::description(),
+          progress_description(),
       .options = with_progress_options({{.name = "RUN", .help = "which run, such as r3", .completes = Completes::run},
                                         store_option(),
                                         {.name = "--json", .help = "the list as JSON"},
                                         {.name = "--allow",
                                          .value = "WHAT",
-                                         .help = "of an imported run: this model, repository or prompts folder",
+                                         .help = "of an imported run: this model, repository, prompts or --out folder",
                                          .repeated = true}}),
       .examples = {"kw resume", "kw resume r2"},
-      .run = run};
+      .run = run_resume};
   command.options.push_back(in_flight_option());
   for (Option& option : model_options()) command.options.push_back(std::move(option));
   return command;

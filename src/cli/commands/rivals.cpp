@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdio>
 #include <ostream>
 
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "cli/config.h"
 #include "cli/describe.h"
+#include "cli/settings.h"
 #include "rivals/check.h"
 #include "suites/catalog.h"
 
@@ -18,9 +20,10 @@ namespace kw::cli::commands {
 namespace {
 using rivals::Checked;
 using rivals::RivalFile;
-using rivals::Trial;
+using rivals::SettingTrial;
 
 constexpr char kSuite[] = "mobilekernelbench";
+constexpr std::chrono::seconds kSilence{5};  // between two words about how far a check is
 
 Result<int> list(const Arguments& arguments, const std::string& suite, std::ostream& out) {
   KW_TRY(const std::vector<RivalFile> all, rivals::all_rivals(setting("python")));
@@ -39,7 +42,7 @@ Result<int> list(const Arguments& arguments, const std::string& suite, std::ostr
       if (measured.ok()) overhead_ns = *measured;
       if (!measured.ok()) problem = measured.error().message;
     }
-    const int right = checked ? checked->count(Trial::State::right) : 0;
+    const int right = checked ? checked->count(SettingTrial::State::right) : 0;
     if (arguments.has("--json")) {
       json["rivals"].push_back({{"name", rival.name},
                                 {"about", rival.about},
@@ -122,7 +125,16 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
   Json json = Json::object();
   for (const RivalFile& rival : wanted) {
     const bool prints = !arguments.has("--json");
-    const auto checked = rivals::check(rival, suite, tasks, [&](const Task& task, const Trial& trial) {
+    fmt::print(stderr, "kw: checking {} {} on {} tasks; what is not right is printed as it comes\n", rival.name,
+               rival.version(), tasks.size());
+    auto said_at = std::chrono::steady_clock::now();
+    std::size_t tried = 0;
+    const auto checked = rivals::check(rival, suite, tasks, [&](const Task& task, const SettingTrial& trial) {
+      ++tried;
+      if (const auto now = std::chrono::steady_clock::now(); now - said_at > kSilence) {
+        said_at = now;
+        fmt::print(stderr, "kw: {}: {} of {} tasks\n", rival.name, tried, tasks.size());
+      }
       if (!prints) {
         json[rival.name]["tasks"][task.name] = Json::parse(rivals::trial_as_json(trial));
       } else if (!trial.right()) {
@@ -134,7 +146,7 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
     int right = 0, wrong = 0;
     for (const Task& task : tasks) {
       right += checked->tasks.at(task.name).right();
-      wrong += checked->tasks.at(task.name).state == Trial::State::wrong;
+      wrong += checked->tasks.at(task.name).state == SettingTrial::State::wrong;
     }
     const auto others = static_cast<int>(tasks.size()) - right - wrong;
     if (prints) {
@@ -150,7 +162,7 @@ Result<int> check(const Arguments& arguments, const std::string& suite, std::ost
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_rivals(const Arguments& arguments, std::ostream& out) {
   const std::string action = arguments.text("ACTION");
   const std::string suite = arguments.has("--suite") ? arguments.text("--suite") : kSuite;
   if (action.empty() || action == "list") return list(arguments, suite, out);
@@ -185,7 +197,7 @@ Command rivals() {
                   {.name = "--fresh", .help = "install anew what is installed"},
                   {.name = "--json", .help = "one object"}},
       .examples = {"kw rivals", "kw rivals --json"},
-      .run = run};
+      .run = run_rivals};
 }
 
 }  // namespace kw::cli::commands

@@ -34,7 +34,11 @@ std::string cut(const std::string& text, std::size_t most) {
 }
 
 // "2026-01-31 12:00"
-std::string short_time(const std::string& at) { return at.substr(0, 10) + " " + at.substr(11, 5); }
+// "2026-01-31 12:00"; what is no time of the record's form is shown as it is, cut.
+std::string short_time(const std::string& at) {
+  if (at.size() < 16) return at;
+  return at.substr(0, 10) + " " + at.substr(11, 5);
+}
 
 struct State {
   std::string name;  // "working", or what is recorded; a run that nobody works on and that is not done is stopped
@@ -173,7 +177,7 @@ Result<int> show_as_json(const store::Store& store, const store::RunSummary& run
   json["rules"] = parsed(run.about.rules);
   KW_TRY(const auto events, store.events(run.id));
   for (const store::Event& event : events) {
-    json["events"].push_back({{"at", event.at}, {"kind", event.kind}, {"text", event.text}});
+    json["events"].push_back({{"at", event.at}, {"kind", name_of(event.kind)}, {"text", event.text}});
   }
   KW_TRY(const auto machines, machines_of(store, run.id));
   json["machine"] = Json::object();
@@ -192,7 +196,7 @@ Result<int> show_as_json(const store::Store& store, const store::RunSummary& run
 std::string outcome_of(const store::Recorded& one) {
   if (!one.problem.empty()) return cut("not judged: " + one.problem, 60);
   if (!one.judged) return "open";
-  if (stage_named(one.stage) == VerdictStage::glance) return "passed the quick check";
+  if (stage_named(one.stage) == VerdictStage::quick_check) return "passed the quick check";
   if (!one.accepted) {
     const Json verdict = parsed(one.json);
     const Json reason = verdict.is_object() ? verdict.value("reason", Json(nullptr)) : Json(nullptr);
@@ -226,7 +230,7 @@ Result<int> show(const Arguments& arguments, const std::string& named, std::ostr
     print(out, "  machine   {} ({})\n", harmless(machine.name), machine.identity.substr(0, 8));
   KW_TRY(const auto events, store.events(run.id));
   for (const store::Event& event : events) {
-    print(out, "  {}  {}  {}\n", event.at, event.kind, cut(harmless(event.text), 80));
+    print(out, "  {}  {}  {}\n", event.at, name_of(event.kind), cut(harmless(event.text), 80));
   }
   print(out, "\n");
   KW_CHECK(store.each_recorded(run.id, [&](const store::Recorded& one) -> Status {
@@ -237,7 +241,7 @@ Result<int> show(const Arguments& arguments, const std::string& named, std::ostr
   return kYes;
 }
 
-Result<int> remove(const Arguments& arguments, std::ostream& out) {
+Result<int> remove_runs(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("RUN")) return fail("say which run: kw runs rm r1");
   KW_TRY(store::Store store, store::Store::open_existing(store_folder(arguments)));
   KW_TRY(const store::RunSummary run, store.find_run(arguments.text("RUN")));
@@ -265,11 +269,11 @@ bool is_name_of_run(const std::string& word) {
   return word.size() > 1 && word[0] == 'r' && word.find_first_not_of("0123456789", 1) == std::string::npos;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_runs(const Arguments& arguments, std::ostream& out) {
   const std::string what = arguments.text("WHAT");
   if (what.empty()) return list(arguments, out);
   if (what == "show") return show(arguments, arguments.text("RUN"), out);
-  if (what == "rm") return remove(arguments, out);
+  if (what == "rm") return remove_runs(arguments, out);
   if (what == "rescue") return rescue(arguments, out);
   if (is_name_of_run(what) && !arguments.has("RUN")) return show(arguments, what, out);
   return fail("kw runs {}: say show, rm, rescue or nothing{}", what, nearest_hint(what, {"show", "rm", "rescue"}));
@@ -303,7 +307,7 @@ Command runs() {
                    .completes = Completes::file},
                   {.name = "--json", .help = "JSON instead of text"}},
       .examples = {"kw runs", "kw runs show r1"},
-      .run = run};
+      .run = run_runs};
 }
 
 }  // namespace kw::cli::commands

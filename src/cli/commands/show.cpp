@@ -8,12 +8,13 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "compose/techniques.h"
+#include "cli/target_flag.h"
 #include "ops/draw.h"
+#include "runs/drafts.h"
 #include "search/space.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
-#include "targets/cpu/tools.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -38,30 +39,29 @@ Status write_model(const ops::Graph& graph, const std::string& file) {
   for (const ops::GraphInput& input : graph.inputs) bytes += input.type.bytes();
   if (bytes > kMostBytes)
     return fail("its tensors have {} bytes; a model of at most {} can be written", bytes, kMostBytes);
-  KW_TRY(const std::string model, suites::write_onnx(graph, ops::draw_inputs(graph, ops::Manner::typical, 1)));
+  KW_TRY(const std::string model, suites::write_onnx(graph, ops::draw_inputs(graph, ops::InputClass::typical, 1)));
   return write_file(file, model);
 }
 
 // What a search would choose from.
-Status show_kernels(const ops::Graph& graph, std::ostream& out) {
-  KW_TRY(const auto techniques, compose::read_techniques());
-  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
+Status show_kernels(const std::string& device, const ops::Graph& graph, std::ostream& out) {
+  KW_TRY(const auto techniques, runs::techniques_for(device));
+  KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(device, graph, techniques));
   out << "\nkernels    what `kw optimize` searches, and how many settings each has\n";
-  for (compose::Draft& draft : drafts) {
+  for (search::Kernel& kernel : kernels) {
     std::vector<std::string> names;
-    for (const Tunable& tunable : draft.tunables.list) {
+    for (const Tunable& tunable : kernel.tunables.list) {
       names.push_back(fmt::format("{}={{{}}}", tunable.name, fmt::join(tunable.values, ",")));
     }
-    const std::string name = draft.technique;
-    KW_TRY(const search::Space space,
-           search::Space::of({{name, name + ".cpp", std::move(draft.source), std::move(draft.tunables)}},
-                             targets::kernel_compilers()));
+    const std::string name = kernel.technique;
+    KW_TRY(const search::Space space, search::Space::of({std::move(kernel)}, targets::build_options(device)));
     print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
   }
   return {};
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_show(const Arguments& arguments, std::ostream& out) {
+  KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(Task task, suites::find_task(arguments.text("TASK"), dims));
   KW_CHECK(set_lengths(task, dims));
@@ -71,9 +71,10 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
     if (!arguments.has("--json")) out << "wrote " << file << "\n";
     if (!arguments.has("--json")) return kYes;
   }
-  KW_TRY(const std::string text, arguments.has("--json") ? runs::task_as_json(task) : runs::task_as_text(task));
+  KW_TRY(const std::string text,
+         arguments.has("--json") ? runs::task_as_json(task, device) : runs::task_as_text(task, device));
   out << text;
-  if (!arguments.has("--json")) KW_CHECK(show_kernels(graph, out));
+  if (!arguments.has("--json")) KW_CHECK(show_kernels(device, graph, out));
   return kYes;
 }
 
@@ -89,13 +90,14 @@ Command show() {
           "tolerance, least_time_ns, note, degenerate, example.",
       .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
                   {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+                  target_option(),
                   {.name = "--onnx",
                    .value = "FILE",
                    .help = "writes the task as an ONNX model",
                    .completes = Completes::file},
                   {.name = "--json", .help = "one JSON object instead of text"}},
       .examples = {"kw show Softmax", "kw show MatMul --dim N=3 --json"},
-      .run = run};
+      .run = run_show};
 }
 
 }  // namespace kw::cli::commands

@@ -11,12 +11,12 @@
 namespace kw::cli::commands {
 namespace {
 
-constexpr const char* kDefaultSuite = "mobilekernelbench";
+constexpr const char* kSuiteToList = "mobilekernelbench";
 
 Result<std::vector<suites::Suite>> wanted_suites(const Arguments& arguments) {
   if (arguments.has("--all")) return suites::installed_suites();
   std::vector<std::string> names = arguments.texts("SUITE");
-  if (names.empty()) names = {kDefaultSuite};
+  if (names.empty()) names = {kSuiteToList};
   std::vector<suites::Suite> suites;
   for (const std::string& name : names) {
     KW_TRY(suites::Suite suite, suites::find_suite(name));
@@ -45,7 +45,7 @@ void print_table(const std::vector<Json>& rows, std::ostream& out) {
   }
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_tasks(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::vector<suites::Suite> suites, wanted_suites(arguments));
   std::vector<std::string> wanted;
   if (arguments.has("--category")) {
@@ -97,7 +97,7 @@ Command tasks() {
                        .completes = Completes::category},
                       {.name = "--json", .help = "one JSON list instead of a table"}},
           .examples = {"kw tasks --category Matrix", "kw tasks mobilekernelbench --json"},
-          .run = run};
+          .run = run_tasks};
 }
 
 }  // namespace kw::cli::commands

@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/commands.h"
-#include "cli/config.h"
-#include "cli/trust.h"
+#include "cli/settings.h"
+#include "settings/trust.h"
 #include "store/store.h"
 
 namespace kw::cli::commands {
@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<int> list(const Arguments& arguments, std::ostream& out) {
-  const Trusted trusted = trusted_files();
+Result<int> list_trusted(const Arguments& arguments, std::ostream& out) {
+  const settings::Trusted trusted = settings::trusted_files();
   if (arguments.has("--json")) {
     out << Json(trusted).dump() << "\n";
     return kYes;
@@ -32,25 +32,27 @@ Result<int> adopt(const fs::path& folder, std::ostream& out) {
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
-  if (arguments.has("--list")) return list(arguments, out);
+Result<int> run_trust(const Arguments& arguments, std::ostream& out) {
+  if (arguments.has("--list")) return list_trusted(arguments, out);
   if (arguments.has("--store")) return adopt(arguments.text("--store"), out);
   fs::path file = arguments.text("FILE");
   std::error_code error;
-  if (file.empty()) file = folder_config();
+  if (file.empty()) file = settings::folder_config();
   if (file.empty()) return fail("there is no kw.toml in this folder or above it: kw trust FILE");
   if (fs::is_directory(file, error)) file /= "kw.toml";
   if (arguments.has("--remove")) {
-    KW_TRY(const bool was, trust_no_more(file));
+    KW_TRY(const bool was, settings::trust_no_more(file));
     print(out, "{} is {}\n", file.string(), was ? "not trusted any more" : "not trusted, and was not before");
     return was ? kYes : kNo;
   }
-  KW_TRY(const std::vector<std::string> reaching, settings_that_need_trust(file));
+  TextOfFile shown{.path = file, .text = {}};
+  KW_TRY(shown.text, read_file(file, settings::kMostConfigBytes));
+  KW_TRY(const std::vector<std::string> reaching, settings::settings_that_need_trust(shown));
   if (reaching.empty()) {
     print(out, "{} has no setting that needs it; nothing was changed\n", file.string());
     return kYes;
   }
-  KW_CHECK(trust(file));
+  KW_CHECK(settings::trust(shown));
   print(out, "trusted as it is now: {}, with\n", file.string());
   for (const std::string& setting : reaching) print(out, "  {}\n", setting);
   return kYes;
@@ -80,7 +82,7 @@ Command trust() {
                    .completes = Completes::file},
                   {.name = "--json", .help = "with --list: one object, SHA-256 by path"}},
       .examples = {"kw trust --list", "kw trust --list --json"},
-      .run = run};
+      .run = run_trust};
 }
 
 }  // namespace kw::cli::commands

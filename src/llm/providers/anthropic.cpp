@@ -60,6 +60,8 @@ void event(const Event& event, Heard& heard) {
   }
 }
 
+constexpr Protocol kProtocol{whole, event};
+
 Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model},
                {"max_tokens", request.most_tokens},
@@ -77,7 +79,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   if (request.temperature) body["temperature"] = *request.temperature;
   Post what{.url = endpoint.url + "/v1/messages", .headers = {"anthropic-version: 2023-06-01"}, .body = body.dump()};
   if (!endpoint.key.empty()) what.headers.push_back("x-api-key: " + endpoint.key);
-  return exchange(what, {whole, event}, endpoint, request, stop);
+  return exchange(what, kProtocol, endpoint, request, stop);
 }
 
 }  // namespace
@@ -89,6 +91,7 @@ Provider anthropic() {
           .url_variables = {"ANTHROPIC_BASE_URL"},
           .usual_url = "https://api.anthropic.com",
           .needs_key = true,
+          .protocol = &kProtocol,
           .ask = ask};
 }
 

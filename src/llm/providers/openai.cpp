@@ -69,6 +69,8 @@ void event(const Event& event, Heard& heard) {
   take_reason(choices[0], heard);
 }
 
+constexpr Protocol kProtocol{whole, event};
+
 Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model}, {"messages", Json::array()}, {"stream", endpoint.stream}};
   for (const Message& message : request.messages) {
@@ -80,14 +82,14 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
 
   Post what{.url = endpoint.url + "/chat/completions", .body = body.dump()};
   if (!endpoint.key.empty()) what.headers.push_back("Authorization: Bearer " + endpoint.key);
-  Answer answer = exchange(what, {whole, event}, endpoint, request, stop);
+  Answer answer = exchange(what, kProtocol, endpoint, request, stop);
   // OpenAI's newer models know the limit under another name, which other servers do not know.
   if (answer.trouble && answer.trouble->kind == Trouble::Kind::request &&
       answer.trouble->message.find("max_completion_tokens") != std::string::npos) {
     body.erase("max_tokens");
     body["max_completion_tokens"] = request.most_tokens;
     what.body = body.dump();
-    answer = exchange(what, {whole, event}, endpoint, request, stop);
+    answer = exchange(what, kProtocol, endpoint, request, stop);
   }
   return answer;
 }
@@ -101,6 +103,7 @@ Provider openai() {
           .url_variables = {"OPENAI_BASE_URL"},
           .usual_url = "https://api.openai.com/v1",
           .needs_key = true,
+          .protocol = &kProtocol,
           .ask = ask};
 }
 

@@ -1,8 +1,8 @@
 // compare_kernels: two kernels side by side, so that the machine's mood is the same for both.
 
 #include "base/json.h"
-#include "compose/plain.h"
 #include "core/settings_json.h"
+#include "judge/plain_source.h"
 #include "mcp/best.h"
 #include "mcp/desk.h"
 #include "mcp/told.h"
@@ -28,8 +28,8 @@ Result<Side> side_of(const ToolCall& call, const std::string& said, const Task* 
   if (!task) return fail("say the task: '{}' is one of each task", said);
   if (said == "plain") {
     KW_TRY(const ops::Graph graph, ops::resolve(*task));
-    KW_TRY(std::string source, compose::plain_kernel(graph));
-    return Side{task, {"plain.cpp", std::move(source)}, {}};
+    KW_TRY(judge::Source plain, judge::plain_source(call.desk.device(), graph));
+    return Side{task, std::move(plain), {}};
   }
   KW_TRY(Best best, best_of(call.desk, *task));
   KW_TRY(Settings settings, settings_from_json(best.ranking.best.settings));
@@ -57,7 +57,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
   submission.against.push_back(std::move(b.source));
   submission.budget_s = call.arguments.value("budget_s", submission.budget_s);
   submission.notes = fmt::format("{} compared with {}", first, second);
-  KW_TRY(const Progress progress, call.desk.submit(call.client, std::move(submission)));
+  KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
   answer["rival"] = rival;
   return fmt::format(

@@ -38,7 +38,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
                        {"flops", cost.flops},
                        {"bytes", cost.bytes()}});
       text += fmt::format("{}  ({}, {})  {}  {}, {} moved\n", task.name, task.category, suite.name, task.operators(),
-                          runs::with_unit(cost.flops, "flop"), runs::with_unit(cost.bytes(), "B"));
+                          with_unit(cost.flops, "flop"), with_unit(cost.bytes(), "B"));
     }
   }
   const std::size_t next = offset + tasks.size();

@@ -5,7 +5,7 @@
 #include "mcp/told.h"
 #include "mcp/tool.h"
 #include "runs/task_text.h"
-#include "targets/cpu/kept_roofs.h"
+#include "targets/target.h"
 
 namespace kw::mcp::tools {
 namespace {
@@ -19,7 +19,7 @@ const char* meaning_of(VerdictStage stage) {
       return "The library may import only what kernels may use, and its constructors must return.";
     case VerdictStage::verify:
       return "It is wrong, or fails, on the task's own shape.";
-    case VerdictStage::glance:
+    case VerdictStage::quick_check:
       return "A search looked at it and went no further: it proves nothing. Submit it to have it judged.";
     case VerdictStage::hidden:
       return "It is right on the task's own shape and wrong, or fails, on another: lengths of one, primes, odd ones, "
@@ -39,7 +39,7 @@ const char* meaning_of(VerdictStage stage) {
 }
 
 // What bounds the task on this machine, and how far from that bound the kernel is.
-void add_bounds(const Task& task, const Verdict& verdict, Json& answer, std::string& text) {
+void add_bounds(const std::string& device, const Task& task, const Verdict& verdict, Json& answer, std::string& text) {
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return;
   const Cost cost = ops::cost_of(*graph);
@@ -47,29 +47,27 @@ void add_bounds(const Task& task, const Verdict& verdict, Json& answer, std::str
   answer["flops"] = cost.flops;
   answer["bytes"] = cost.bytes();
   answer["flops_per_byte"] = intensity;
-  text += fmt::format("work: {}, {} moved at least, {:.2g} flop a byte\n", runs::with_unit(cost.flops, "flop"),
-                      runs::with_unit(cost.bytes(), "B"), intensity);
+  text += fmt::format("work: {}, {} moved at least, {:.2g} flop a byte\n", with_unit(cost.flops, "flop"),
+                      with_unit(cost.bytes(), "B"), intensity);
   if (verdict.time_ns) {
     answer["gflops"] = cost.flops / *verdict.time_ns;
     answer["gbps"] = cost.bytes() / *verdict.time_ns;
     text += fmt::format("reached: {:.3g} Gflop/s, {:.3g} GB/s\n", cost.flops / *verdict.time_ns,
                         cost.bytes() / *verdict.time_ns);
   }
-  const auto roofs = targets::known_roofs();
-  if (!roofs.ok()) {
-    text += "the roofs of this machine are not known: " + roofs.error().message + "\n";
+  const auto least = targets::least_time(device, cost);
+  if (!least.ok()) {
+    text += "the least time is not known: " + least.error().message + "\n";
     return;
   }
-  const double least_ns = targets::least_time_ns(*roofs, cost);
-  const bool by_arithmetic = least_ns <= cost.flops / roofs->fma_gflops.best * 1.0001;
-  answer["least_time_ns"] = least_ns;
-  answer["bound_by"] = by_arithmetic ? "arithmetic" : "memory";
-  text += fmt::format("least time: {}, bound by {}\n", runs::time_text(least_ns),
-                      by_arithmetic ? "arithmetic" : "moving bytes");
+  answer["least_time_ns"] = least->ns();
+  answer["bound_by"] = least->by_moving() ? "memory" : "arithmetic";
+  text += fmt::format("least time: {}, bound by {}\n", time_text(least->ns()),
+                      least->by_moving() ? "moving bytes" : "arithmetic");
 }
 
 Result<std::string> run(const ToolCall& call, Json& answer) {
-  KW_TRY(const Progress progress, call.desk.look(call.arguments["id"]));
+  KW_TRY(const JobStatus progress, call.desk.look(call.arguments["id"]));
   if (!progress.verdict) return fail("{}", told_as_text(progress));
   const Verdict& verdict = *progress.verdict;
   std::string text = told_as_text(progress);
@@ -79,7 +77,9 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
     text += std::string("\n") + meaning_of(verdict.stage) + "\n";
     return text;
   }
-  if (const auto task = call.desk.find_task(progress.task); task.ok()) add_bounds(**task, verdict, answer, text);
+  if (const auto task = call.desk.find_task(progress.task); task.ok()) {
+    add_bounds(call.desk.device(), **task, verdict, answer, text);
+  }
   return text;
 }
 

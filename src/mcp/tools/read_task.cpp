@@ -10,9 +10,9 @@ namespace {
 
 Result<std::string> run(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
-  KW_TRY(const std::string json, runs::task_as_json(*task));
+  KW_TRY(const std::string json, runs::task_as_json(*task, call.desk.device()));
   answer = Json::parse(json);
-  return runs::task_as_text(*task);
+  return runs::task_as_text(*task, call.desk.device());
 }
 
 }  // namespace

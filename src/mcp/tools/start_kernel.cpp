@@ -3,10 +3,11 @@
 
 #include "base/json.h"
 #include "base/nearest.h"
-#include "compose/techniques.h"
 #include "mcp/desk.h"
 #include "mcp/tool.h"
 #include "ops/graph.h"
+#include "runs/drafts.h"
+#include "targets/target.h"
 
 namespace kw::mcp::tools {
 namespace {
@@ -39,13 +40,13 @@ Json tunables_as_json(const Tunables& tunables) {
 Result<std::string> run(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
   KW_TRY(const ops::Graph graph, ops::resolve(*task));
-  KW_TRY(const std::vector<compose::Technique> techniques, compose::read_techniques());
-  KW_TRY(const std::vector<Draft> drafts, compose::drafts_of(graph, techniques));
+  KW_TRY(const std::vector<compose::Technique> techniques, runs::techniques_for(call.desk.device()));
+  KW_TRY(const std::vector<Draft> drafts, runs::drafts_for(call.desk.device(), graph, techniques));
   KW_TRY(const Draft* const draft, chosen(drafts, call.arguments));
   Json offered = Json::array();
   for (const Draft& one : drafts) offered.push_back(one.technique);
   answer = {{"task", task->name},
-            {"file", "kernel.cpp"},
+            {"file", targets::source_name(call.desk.device(), "kernel")},
             {"technique", draft->technique},
             {"techniques", std::move(offered)},
             {"tunables", tunables_as_json(draft->tunables)},

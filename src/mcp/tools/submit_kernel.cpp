@@ -4,6 +4,7 @@
 #include "mcp/desk.h"
 #include "mcp/told.h"
 #include "mcp/tool.h"
+#include "targets/target.h"
 
 namespace kw::mcp::tools {
 namespace {
@@ -13,7 +14,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
   Submission submission;
   KW_TRY(submission.task, call.desk.find_task(arguments["task"]));
   const bool is_c = arguments.value("language", "c++") == "c";
-  submission.source = {is_c ? "kernel.c" : "kernel.cpp", arguments["source"]};
+  submission.source = {is_c ? "kernel.c" : targets::source_name(call.desk.device(), "kernel"), arguments["source"]};
   if (const auto settings = arguments.find("settings"); settings != nullptr) {
     for (const auto& [name, value] : settings->items()) {
       submission.settings[name] = value.is_string() ? value.get<std::string>() : value.dump();
@@ -22,7 +23,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
   submission.timed = arguments.value("timed", true);
   submission.budget_s = arguments.value("budget_s", submission.budget_s);
   submission.notes = arguments.value("notes", "");
-  KW_TRY(const Progress progress, call.desk.submit(call.client, std::move(submission)));
+  KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
   return fmt::format("{} is its id; {}. wait_for_verdict tells what the judge finds.", progress.id,
                      progress.ahead == 0 ? "it is next" : fmt::format("{} are judged before it", progress.ahead));
@@ -47,7 +48,7 @@ Tool submit_kernel() {
               "task": {"type": "string", "maxLength": 200, "description": "its name, or SUITE/NAME"},
               "source": {"type": "string", "minLength": 1, "maxLength": 1000000, "description": "the whole file"},
               "language": {"type": "string", "enum": ["c++", "c"], "default": "c++"},
-              "settings": {"type": "object", "description": "values of tunables (KW_TUNE), compiler (g++, clang++) or flags",
+              "settings": {"type": "object", "description": "values of tunables (KW_TUNE), compiler or flags",
                            "additionalProperties": {"type": ["string", "integer"], "maxLength": 1000}},
               "timed": {"type": "boolean", "default": true, "description": "false: stop when it is known to be right"},
               "budget_s": {"type": "number", "minimum": 0.05, "maximum": 20, "default": 1, "description": "seconds of timing"},

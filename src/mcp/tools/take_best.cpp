@@ -12,7 +12,7 @@ namespace {
 Result<std::string> run(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
   KW_TRY(const Best found, best_of(call.desk, *task));
-  const store::Contender& best = found.ranking.best;
+  const store::AcceptedKernel& best = found.ranking.best;
   answer = {{"task", task->name},
             {"run", fmt::format("r{}", best.run)},
             {"file", best.file},
@@ -25,7 +25,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
             {"compared", found.ranking.compared},
             {"ties", found.ranking.ties},
             {"source", found.source}};
-  std::string text = fmt::format("// {}: {} a call, {}", task->name, runs::time_text(best.time_ns), best.terms);
+  std::string text = fmt::format("// {}: {} a call, {}", task->name, time_text(best.time_ns), best.terms);
   if (!best.rival.empty()) {
     answer["rival"] = {{"name", best.rival}, {"median", best.median}, {"low", best.low}, {"high", best.high}};
     text += fmt::format("; {:.3f} times as fast as {} [{:.3f}, {:.3f}]", best.median, best.rival, best.low, best.high);

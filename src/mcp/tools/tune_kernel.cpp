@@ -19,7 +19,7 @@ Result<std::string> run(const ToolCall& call, Json& answer) {
   tuning.seconds = arguments.value("seconds", tuning.seconds);
   submission.tuning = tuning;
   submission.notes = "tuning of " + submitted.progress.id;
-  KW_TRY(const Progress progress, call.desk.submit(call.client, std::move(submission)));
+  KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
   return fmt::format(
       "{} is the tuning's id. wait_for_verdict tells its outcome: the verdict on the defaults, and under "

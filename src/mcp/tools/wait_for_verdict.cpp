@@ -14,8 +14,8 @@ constexpr double kLongest_s = 25;
 Result<std::string> run(const ToolCall& call, Json& answer) {
   const std::chrono::duration<double> longest(call.arguments.value("seconds", kLongest_s));
   const auto until = Desk::Clock::now() + std::chrono::duration_cast<Desk::Clock::duration>(longest);
-  const auto tell = [&](const Progress& progress) { call.progress(told_as_text(progress)); };
-  KW_TRY(const Progress progress, call.desk.wait(call.arguments["id"], until, call.stop, tell));
+  const auto tell = [&](const JobStatus& progress) { call.progress(told_as_text(progress)); };
+  KW_TRY(const JobStatus progress, call.desk.wait(call.arguments["id"], until, call.stop, tell));
   answer = told(progress);
   return told_as_text(progress) + (progress.over() ? "" : "; call wait_for_verdict again");
 }

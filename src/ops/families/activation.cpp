@@ -67,8 +67,8 @@ double slack_of_ramp(double alpha, double beta, double x, DType dtype) {
 
 // A hook that draws around the thresholds that the attributes set.
 DrawHook draw_near_thresholds(std::vector<double> (*thresholds)(const Call&)) {
-  return [thresholds](const Call& call, Manner manner, Random& random, std::span<Tensor* const> in) {
-    if (in[0]) draw_near(*in[0], thresholds(call), manner, random);
+  return [thresholds](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
+    if (in[0]) draw_near(*in[0], thresholds(call), input_class, random);
   };
 }
 

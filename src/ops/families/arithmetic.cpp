@@ -37,7 +37,7 @@ double real_remainder(const Call& call, double x, double y) {
 }
 
 // Zeros do not divide integers; and processors trap when the lowest number is divided by -1.
-void draw_divisible(const Call& call, Manner, Random& random, std::span<Tensor* const> in) {
+void draw_divisible(const Call& call, InputClass, Random& random, std::span<Tensor* const> in) {
   if (is_float(call.dtype(0))) return;
   for (std::int64_t i = 0; in[1] && i < in[1]->count(); ++i) {
     const std::int64_t divisor = in[1]->integer(i);
@@ -51,8 +51,8 @@ void draw_divisible(const Call& call, Manner, Random& random, std::span<Tensor* 
 }
 
 // With fmod a kernel may go through C's function of doubles, which do not hold every 64-bit integer.
-void draw_remainders(const Call& call, Manner manner, Random& random, std::span<Tensor* const> in) {
-  draw_divisible(call, manner, random, in);
+void draw_remainders(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
+  draw_divisible(call, input_class, random, in);
   if (is_float(call.dtype(0)) || call.integer("fmod") == 0) return;
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   for (Tensor* tensor : in) {
@@ -186,7 +186,7 @@ void draw_integer_powers(const Call& call, std::span<Tensor* const> in) {
 
 // A negative number has no power but the whole ones: typical bases are positive unless all exponents are whole, and
 // among hard inputs half of the exponents are.
-void draw_powers(const Call& call, Manner manner, Random& random, std::span<Tensor* const> in) {
+void draw_powers(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
   if (!is_float(call.dtype(0))) return draw_integer_powers(call, in);
   const Tensor* exponents = known(call, in, 1);
   bool all_whole = exponents != nullptr;
@@ -194,7 +194,7 @@ void draw_powers(const Call& call, Manner manner, Random& random, std::span<Tens
     all_whole = exponents->real(i) == std::floor(exponents->real(i));
   }
   if (all_whole) return;
-  if (manner == Manner::typical) {
+  if (input_class == InputClass::typical) {
     for (std::int64_t i = 0; in[0] && i < in[0]->count(); ++i) in[0]->set_real(i, std::fabs(in[0]->real(i)));
   } else {
     for (std::int64_t i = 0; in[1] && i < in[1]->count(); ++i) {
@@ -402,18 +402,18 @@ Result<Types> infer_clip(const Call& call) {
 }
 
 // Limits that cross are defined, but leave one answer for all elements: not for typical inputs.
-void draw_limits(const Call& call, Manner manner, Random& random, std::span<Tensor* const> in) {
+void draw_limits(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
   std::vector<double> points;
   for (std::size_t k = 1; k < in.size(); ++k) {
     if (const Tensor* limit = call.has(k) ? known(call, in, k) : nullptr) points.push_back(limit->real(0));
   }
-  if (points.size() == 2 && in[1] && in[2] && points[0] > points[1] && manner == Manner::typical) {
+  if (points.size() == 2 && in[1] && in[2] && points[0] > points[1] && input_class == InputClass::typical) {
     std::swap(*in[1], *in[2]);
   }
   for (const char* name : {"min", "max"}) {
     if (call.attributes.has(name)) points.push_back(call.real(name));
   }
-  if (in[0]) draw_near(*in[0], points, manner, random);
+  if (in[0]) draw_near(*in[0], points, input_class, random);
 }
 
 Sample sample_clip(Random& random) {
@@ -464,7 +464,7 @@ std::int64_t shifted(const Call& call, std::int64_t x, std::int64_t y) {
 }
 
 // Shifts by the width and more are what processors disagree on.
-void draw_shifts(const Call& call, Manner, Random&, std::span<Tensor* const> in) {
+void draw_shifts(const Call& call, InputClass, Random&, std::span<Tensor* const> in) {
   const std::uint64_t width = 8 * size_bytes(call.dtype(0));
   for (std::int64_t i = 0; in[1] && i < in[1]->count(); ++i) {
     in[1]->set_integer(i, integer(bits(in[1]->integer(i)) % width));

@@ -94,7 +94,7 @@ double in_range(double value, DType to) {
   return value < 0 && !is_signed(to) ? -value : value;
 }
 
-void draw_castable(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_castable(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0] || inputs[0]->dtype() == DType::boolean) return;
   Tensor& x = *inputs[0];
   const DType to = call.outputs[0].dtype;
@@ -103,8 +103,9 @@ void draw_castable(const Call& call, Manner manner, Random& random, std::span<Te
       // Without zeros every answer would be true.
       if (random.chance(0.5)) x.set_real(i, random.sign() * 0.0);
     } else if (is_float(x.dtype()) && is_integer(to)) {
-      const double fraction = manner == Manner::edges ? random.pick({0.0, 0.5, 0.9375}) : 0;
-      const double value = manner == Manner::edges ? std::trunc(x.real(i)) + random.sign() * fraction : x.real(i);
+      const double fraction = input_class == InputClass::edges ? random.pick({0.0, 0.5, 0.9375}) : 0;
+      const double value =
+          input_class == InputClass::edges ? std::trunc(x.real(i)) + random.sign() * fraction : x.real(i);
       x.set_real(i, value);
       x.set_real(i, in_range(x.real(i), to));  // what was rounded into the type stays in it
     }

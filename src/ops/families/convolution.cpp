@@ -17,8 +17,18 @@ namespace {
 // that take part in the mix: for each channel u times a constant times (the sum of the kernel's magnitudes) * (the
 // channel's largest magnitude). Channels add up like their root, as roundings are as good as random. The constant is
 // that of F(4x4,3x3), the coarsest Winograd in use, whose transforms multiply by up to 10 and 19 along either axis:
-// inputs of all manners bring it to 56; F(2x2,3x3) stays below 3.
+// inputs of all input classes bring it to 56; F(2x2,3x3) stays below 3.
 constexpr double kMixing = 128;
+// With strides the kernel falls into smaller ones first. With dilations only the image falls apart: the kernel stays
+// whole.
+constexpr double kMixingInParts = 16;
+
+// A kernel of one element leaves nothing to mix: that is a product of matrices.
+double mixing_of(const ConvolutionShape& shape) {
+  if (shape.w_size == 1) return 0;
+  const bool whole = std::ranges::all_of(shape.window, [](const auto& axis) { return axis.stride == 1; });
+  return whole ? kMixing : kMixingInParts;
+}
 
 Result<ConvolutionShape> shape_of(const Call& call, bool transposed) {
   return convolution_shape(call, call.shape(0), call.shape(1), call.has(2) ? &call.shape(2) : nullptr, transposed);
@@ -53,6 +63,7 @@ Status convolve(const Call& call, bool transposed, WideInputs in, WideTensor& y)
   KW_TRY(const ConvolutionShape shape, shape_of(call, transposed));
   const Bilinear products =
       bilinear(x, w, y.reals.size(), [&](const auto& xs, const auto& ws, auto& ys) { shape.add(xs, ws, ys); });
+  const double mixing = mixing_of(shape);
   const std::vector<double> mixed = mixed_magnitudes(shape, x, w, y);
 
   const std::int64_t terms = shape.terms() + (bias ? 1 : 0);
@@ -63,7 +74,7 @@ Status convolve(const Call& call, bool transposed, WideInputs in, WideTensor& y)
     const double added = bias ? bias->reals[feature] : 0;
     y.reals[i] = products.sum[i] + added;
     y.slack[i] = product_sum_bound(terms, y.reals[i], products.squares[i] + added * added, y.dtype) +
-                 kMixing * unit_roundoff(y.dtype) * mixed[channel] + (bias ? bias->slack_at(feature) : 0) +
+                 mixing * unit_roundoff(y.dtype) * mixed[channel] + (bias ? bias->slack_at(feature) : 0) +
                  (products.carried.empty() ? 0 : products.carried[i]);
   }
   return {};

@@ -185,7 +185,7 @@ class BoxDrawer {
   std::vector<Box> drawn_;  // of this batch
 };
 
-void draw_detections(const Call& call, Manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_detections(const Call& call, InputClass, Random& random, std::span<Tensor* const> inputs) {
   const Detection shape(call);
   if (inputs[kScores]) {
     draw_distinct_scores(shape, scalar_of(call, inputs, kLeastScore), random, *inputs[kScores]);

@@ -171,11 +171,11 @@ Status det(const Call& call, WideInputs in, std::span<WideTensor> out) {
 // products of their pivots near 1 and yet depend on every element: D is diagonal with magnitudes around 1, R small and
 // dense, P a permutation of rows that only pivoting undoes. Ties: multiples of 1/64 (small integers where the matrix is
 // small), now and then with two equal rows, so that the determinant is zero.
-void draw_matrix(Tensor& tensor, std::int64_t first, std::int64_t n, Manner manner, Random& random) {
+void draw_matrix(Tensor& tensor, std::int64_t first, std::int64_t n, InputClass input_class, Random& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   random.shuffle(std::span<std::int64_t>(order));
-  const bool ties = manner == Manner::ties;
+  const bool ties = input_class == InputClass::ties;
   if (ties && n > 1 && random.chance(0.25)) order[0] = order[1];
   const double width = 0.3 * std::sqrt(3 / static_cast<double>(n));
   const std::uint64_t seed = random.bits();
@@ -209,11 +209,11 @@ Op det_op() {
     const Shape& x = call.shape(0);
     return 2.0 / 3.0 * static_cast<double>(x.count()) * static_cast<double>(x[x.rank() - 1]);
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     if (!inputs[0]) return;
     const std::int64_t n = call.shape(0)[call.shape(0).rank() - 1];
     for (std::int64_t i = 0; i < call.outputs[0].shape.count(); ++i) {
-      draw_matrix(*inputs[0], i * n * n, n, manner, random);
+      draw_matrix(*inputs[0], i * n * n, n, input_class, random);
     }
   };
   op.sample = [](Random& random) {

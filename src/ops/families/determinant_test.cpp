@@ -50,7 +50,7 @@ TEST(Det, AcceptsEliminationInFloat32AndNoMissingElement) {
   const Task task = task_of(*find_op("Det"), Sample().input(DType::float32, {kSize, kSize}));
   const Graph graph = *resolve(task);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    std::vector<Tensor> inputs = draw_inputs(graph, Manner::typical, seed);
+    std::vector<Tensor> inputs = draw_inputs(graph, InputClass::typical, seed);
     const WideTensor expected = (*evaluate(graph, inputs))[0];
     std::vector<float> matrix(inputs[0].as<float>().begin(), inputs[0].as<float>().end());
     const Comparison honest = compare(expected, tensor_of({float32_determinant(matrix, kSize)}, {}));

@@ -276,7 +276,7 @@ Op einsum_op() {
     return per_term * static_cast<double>(sum.lengths.count());
   };
   // What an overflow leaves of an integer sum depends on where it was held: stay clear of it.
-  op.draw = [](const Call&, Manner, Random&, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call&, InputClass, Random&, std::span<Tensor* const> inputs) {
     for (Tensor* input : inputs) {
       if (!input || is_float(input->dtype())) continue;
       for (std::int64_t i = 0; i < input->count(); ++i) input->set_integer(i, input->integer(i) % 100);

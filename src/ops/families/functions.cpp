@@ -20,15 +20,15 @@ Domain rounding_domain() {
 }
 
 // Below zero the answer is NaN, which is defined and yet not typical.
-void draw_some_negative(const Call&, Manner manner, Random& random, std::span<Tensor* const> in) {
-  if (!in[0] || manner != Manner::special) return;
+void draw_some_negative(const Call&, InputClass input_class, Random& random, std::span<Tensor* const> in) {
+  if (!in[0] || input_class != InputClass::special) return;
   for (std::int64_t i = 0; i < in[0]->count(); ++i) {
     if (random.chance(0.1)) in[0]->set_real(i, -in[0]->real(i));
   }
 }
 
 // Typical inputs hold none of what these tests look for, so some of it is put in.
-void draw_not_finite(const Call& call, Manner, Random& random, std::span<Tensor* const> in) {
+void draw_not_finite(const Call& call, InputClass, Random& random, std::span<Tensor* const> in) {
   if (!in[0]) return;
   const double largest = largest_finite(call.dtype(0));
   for (std::int64_t i = 0; i < in[0]->count(); ++i) {

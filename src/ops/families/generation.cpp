@@ -283,10 +283,10 @@ Status compute_range(const Call&, WideInputs in, std::span<WideTensor> out) {
 }
 
 // Draws start and delta, and the limit to give as many numbers as the task declares.
-void draw_range(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_range(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   const DType dtype = call.dtype(0);
   const auto count = static_cast<double>(call.outputs[0].shape[0]);
-  const double width = manner == Manner::tails ? 100 : 3;
+  const double width = input_class == InputClass::tails ? 100 : 3;
   if (Tensor* start = inputs[0]) start->set_real(0, std::trunc(random.normal() * width * 64) / 64);
   if (Tensor* delta = inputs[2]) {
     const double magnitude = is_float(dtype) ? random.uniform(0.1, 2) : static_cast<double>(random.integer(1, 3));

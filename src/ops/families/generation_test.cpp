@@ -64,8 +64,8 @@ TEST(Range, IsDrawnAsLongAsDeclared) {
       const Task task = range_task(dtype, length);
       const auto graph = resolve(task);
       ASSERT_TRUE(graph.ok()) << graph.error().message;
-      for (Manner manner : kManners) {
-        const auto answer = evaluate(*graph, draw_inputs(*graph, manner, 5));
+      for (InputClass input_class : kInputClasses) {
+        const auto answer = evaluate(*graph, draw_inputs(*graph, input_class, 5));
         ASSERT_TRUE(answer.ok()) << answer.error().message;
         EXPECT_EQ(answer->front().count(), length);
       }
@@ -78,7 +78,7 @@ TEST(Range, LetsKernelsMultiplyOrAddUpButNotSlip) {
   const auto graph = resolve(task);
   ASSERT_TRUE(graph.ok());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const std::vector<Tensor> inputs = draw_inputs(*graph, Manner::typical, seed);
+    const std::vector<Tensor> inputs = draw_inputs(*graph, InputClass::typical, seed);
     const auto expected = evaluate(*graph, inputs);
     ASSERT_TRUE(expected.ok());
     const float start = inputs[0].as<float>()[0];

@@ -22,19 +22,19 @@ Result<Integers> places_of(const WideTensor& indices, std::int64_t length) {
   return places;
 }
 
-// Index `place` as a task may write it: hard manners count from the end too.
-std::int64_t written(std::int64_t place, std::int64_t length, Manner manner, Random& random) {
-  return manner != Manner::typical && random.chance(0.5) ? place - length : place;
+// Index `place` as a task may write it: hard input classes count from the end too.
+std::int64_t written(std::int64_t place, std::int64_t length, InputClass input_class, Random& random) {
+  return input_class != InputClass::typical && random.chance(0.5) ? place - length : place;
 }
 
-std::int64_t draw_index(std::int64_t length, Manner manner, Random& random) {
-  const bool at_an_end = manner == Manner::edges && random.chance(0.5);
+std::int64_t draw_index(std::int64_t length, InputClass input_class, Random& random) {
+  const bool at_an_end = input_class == InputClass::edges && random.chance(0.5);
   const std::int64_t place = at_an_end ? random.pick({std::int64_t{0}, length - 1}) : random.integer(0, length - 1);
-  return written(place, length, manner, random);
+  return written(place, length, input_class, random);
 }
 
-void draw_indices(Tensor& indices, std::int64_t length, Manner manner, Random& random) {
-  for (std::int64_t i = 0; i < indices.count(); ++i) indices.set_integer(i, draw_index(length, manner, random));
+void draw_indices(Tensor& indices, std::int64_t length, InputClass input_class, Random& random) {
+  for (std::int64_t i = 0; i < indices.count(); ++i) indices.set_integer(i, draw_index(length, input_class, random));
 }
 
 // An operator that reads from `data` at `indices`.
@@ -85,9 +85,9 @@ Op gather() {
     }
     return {};
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     const int axis = *normal_axis(call.integer("axis"), call.shape(0).rank());
-    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[axis], manner, random);
+    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[axis], input_class, random);
   };
   op.sample = [](Random& random) {
     const Shape data = sample_shape(random, 1, 3);
@@ -149,8 +149,8 @@ Op gather_elements() {
     return each_pointed(in[0]->shape, *in[1], *pointed_axis(call),
                         [&](std::size_t i, std::size_t place) { copy_elements(*in[0], place, out[0], i); });
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], manner, random);
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], input_class, random);
   };
   op.sample = [](Random& random) {
     const Shape data = sample_shape(random, 1, 4);
@@ -219,9 +219,9 @@ Status each_slice(const Tuples& tuples, const Shape& data, const WideTensor& ind
   return {};
 }
 
-void draw_tuples(const Tuples& tuples, const Shape& data, Tensor& indices, Manner manner, Random& random) {
+void draw_tuples(const Tuples& tuples, const Shape& data, Tensor& indices, InputClass input_class, Random& random) {
   for (std::int64_t i = 0; i < indices.count(); ++i) {
-    indices.set_integer(i, draw_index(data[tuples.batch + static_cast<int>(i % tuples.width)], manner, random));
+    indices.set_integer(i, draw_index(data[tuples.batch + static_cast<int>(i % tuples.width)], input_class, random));
   }
 }
 
@@ -242,8 +242,8 @@ Op gather_nd() {
       copy_elements(*in[0], place, out[0], target, size_of(tuples.run));
     });
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    if (inputs[1]) draw_tuples(*gathered(call), call.shape(0), *inputs[1], manner, random);
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    if (inputs[1]) draw_tuples(*gathered(call), call.shape(0), *inputs[1], input_class, random);
   };
   op.sample = [](Random& random) {
     const Shape data = sample_shape(random, 1, 4);
@@ -393,7 +393,7 @@ Result<Types> infer_scatter_elements(const Call& call) {
 }
 
 // Distinct indices along the axis: each lane is the beginning of a random order of the places.
-void draw_scattered(const Call& call, Manner manner, Random& random, Tensor& indices) {
+void draw_scattered(const Call& call, InputClass input_class, Random& random, Tensor& indices) {
   const int axis = *pointed_axis(call);
   const std::int64_t length = call.shape(0)[axis];
   const AxisView view(indices.shape(), axis);
@@ -404,7 +404,7 @@ void draw_scattered(const Call& call, Manner manner, Random& random, Tensor& ind
       for (std::int64_t k = 0; k < view.length; ++k) {
         std::swap(places[size_of(k)], places[size_of(random.integer(k, length - 1))]);
         indices.set_integer(static_cast<std::int64_t>(view.index(o, k, i)),
-                            written(places[size_of(k)], length, manner, random));
+                            written(places[size_of(k)], length, input_class, random));
       }
     }
   }
@@ -420,13 +420,13 @@ Op scatter_elements(std::string name, std::string meaning, int since, bool reduc
                           [&](std::size_t i, std::size_t place) { scattering.put(*in[2], i, place); }));
     return scattering.finish();
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     draw_operands(call, random, inputs);
     if (!inputs[1]) return;
     if (call.text("reduction") == "none") {
-      draw_scattered(call, manner, random, *inputs[1]);
+      draw_scattered(call, input_class, random, *inputs[1]);
     } else {
-      draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], manner, random);
+      draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], input_class, random);
     }
   };
   op.sample = [reduces](Random& random) {
@@ -459,14 +459,15 @@ Result<Types> infer_scatter_nd(const Call& call) {
 }
 
 // Distinct tuples: the beginning of a random order of the places.
-void draw_distinct_tuples(const Tuples& tuples, const Shape& data, Tensor& indices, Manner manner, Random& random) {
+void draw_distinct_tuples(const Tuples& tuples, const Shape& data, Tensor& indices, InputClass input_class,
+                          Random& random) {
   Integers places(size_of(tuples.cells));
   std::iota(places.begin(), places.end(), 0);
   for (std::int64_t tuple = 0; tuple < tuples.count; ++tuple) {
     std::swap(places[size_of(tuple)], places[size_of(random.integer(tuple, tuples.cells - 1))]);
     std::int64_t place = places[size_of(tuple)];
     for (int i = tuples.width - 1; i >= 0; --i) {
-      indices.set_integer(tuple * tuples.width + i, written(place % data[i], data[i], manner, random));
+      indices.set_integer(tuple * tuples.width + i, written(place % data[i], data[i], input_class, random));
       place /= data[i];
     }
   }
@@ -483,14 +484,14 @@ Op scatter_nd() {
     }));
     return scattering.finish();
   };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     draw_operands(call, random, inputs);
     if (!inputs[1]) return;
     const Tuples tuples = *tuples_of(call.shape(0), call.shape(1), 0);
     if (call.text("reduction") == "none") {
-      draw_distinct_tuples(tuples, call.shape(0), *inputs[1], manner, random);
+      draw_distinct_tuples(tuples, call.shape(0), *inputs[1], input_class, random);
     } else {
-      draw_tuples(tuples, call.shape(0), *inputs[1], manner, random);
+      draw_tuples(tuples, call.shape(0), *inputs[1], input_class, random);
     }
   };
   op.sample = [](Random& random) {
@@ -527,13 +528,13 @@ std::int64_t hot_place(const WideTensor& indices, std::size_t i, std::int64_t de
   return static_cast<std::int64_t>(index < 0 ? index + length : index);
 }
 
-void draw_one_hot(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_one_hot(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   const std::int64_t depth = *depth_of(call);
   if (Tensor* indices = inputs[0]) {
     const std::int64_t low = is_signed(indices->dtype()) ? -depth - 1 : 0;
     for (std::int64_t i = 0; i < indices->count(); ++i) {
-      indices->set_integer(i,
-                           manner == Manner::typical ? random.integer(0, depth - 1) : random.integer(low, depth + 1));
+      indices->set_integer(
+          i, input_class == InputClass::typical ? random.integer(0, depth - 1) : random.integer(low, depth + 1));
     }
   }
   // On and off must differ, or every answer is right.

@@ -36,13 +36,13 @@ WideTensor centred(const WideTensor& x, const WideTensor* zeros, Slice&& slice) 
   return result;
 }
 
-struct Sum {
+struct ProductSum {
   std::int64_t value = 0;
   double slack = 0;
 };
 
 // The sum at an index as 32 bits hold it.
-Sum sum_at(const Bilinear& products, std::size_t i, std::int64_t bias = 0) {
+ProductSum sum_at(const Bilinear& products, std::size_t i, std::int64_t bias = 0) {
   return {wrap(static_cast<std::int64_t>(products.sum[i]) + bias, DType::int32),
           products.carried.empty() ? 0 : products.carried[i]};
 }
@@ -60,7 +60,7 @@ struct Factor {
 };
 
 // round(sum * a * b / y) + zero point, computed in the type of the scales.
-Quantized requantized(Sum sum, Factor a, Factor b, Factor y, DType working, std::int64_t zero, DType dtype) {
+Quantized requantized(ProductSum sum, Factor a, Factor b, Factor y, DType working, std::int64_t zero, DType dtype) {
   constexpr int kRoundings = 6;  // of the sum to a float, of products and quotients of scales, of the product with both
   const double multiplier = a.value * b.value / y.value;
   const double quotient = static_cast<double>(sum.value) * multiplier;
@@ -122,7 +122,7 @@ Bilinear matrix_products(const MatMulShape& shape, const WideTensor& a, const Wi
 
 void put_sums(const Bilinear& products, WideTensor& y) {
   for (std::size_t i = 0; i < y.integers.size(); ++i) {
-    const Sum sum = sum_at(products, i);
+    const ProductSum sum = sum_at(products, i);
     put({sum.value, sum.slack}, y, i);
   }
 }
@@ -208,14 +208,14 @@ Status multiply_quantized(const Call& call, WideInputs in, std::span<WideTensor>
 
 // ---- Drawing
 
-struct Moments {
+struct ProductMoments {
   double mean = 0;
   double root = 0;  // of the mean of the squares
 };
 
 // Of a tensor's numbers with its first zero point taken off.
-Moments moments_of(const Tensor& x, const Tensor* zeros) {
-  Moments moments;
+ProductMoments moments_of(const Tensor& x, const Tensor* zeros) {
+  ProductMoments moments;
   const double zero = zeros && zeros->count() > 0 ? zeros->real(0) : 0;
   const auto count = static_cast<double>(std::max<std::int64_t>(x.count(), 1));
   for (std::int64_t i = 0; i < x.count(); ++i) {
@@ -229,12 +229,12 @@ Moments moments_of(const Tensor& x, const Tensor* zeros) {
 
 // Results that all saturate, or are all zero, prove nothing: where the drawn scale of the result does not suit sums of
 // `terms` products, it is replaced. Among ties all scales are powers of two, so that halves are halves.
-void draw_fitting_scale(const Call& call, std::int64_t terms, Manner manner, Random& random,
+void draw_fitting_scale(const Call& call, std::int64_t terms, InputClass input_class, Random& random,
                         std::span<Tensor* const> inputs) {
   const auto known = [&](std::size_t input) -> const Tensor* {
     return inputs[input] ? inputs[input] : call.constants[input];
   };
-  if (manner == Manner::ties) {
+  if (input_class == InputClass::ties) {
     for (std::size_t input : {kAScale, kBScale}) {
       for (std::int64_t s = 0; inputs[input] && s < inputs[input]->count(); ++s) {
         inputs[input]->set_real(s, std::exp2(static_cast<double>(random.integer(-7, -4))));
@@ -243,15 +243,15 @@ void draw_fitting_scale(const Call& call, std::int64_t terms, Manner manner, Ran
   }
   if (!inputs[kYScale] || !known(kA) || !known(kB) || !known(kAScale) || !known(kBScale)) return;
   if (known(kAScale)->count() == 0 || known(kBScale)->count() == 0) return;
-  const Moments a = moments_of(*known(kA), known(kAZero));
-  const Moments b = moments_of(*known(kB), known(kBZero));
+  const ProductMoments a = moments_of(*known(kA), known(kAZero));
+  const ProductMoments b = moments_of(*known(kB), known(kBZero));
   const auto n = static_cast<double>(terms);
   const double sums = std::max(std::sqrt(n) * a.root * b.root, n * std::fabs(a.mean * b.mean));
   const double real = std::max(sums, 1.0) * known(kAScale)->real(0) * known(kBScale)->real(0);
   const double units = real / inputs[kYScale]->real(0);
-  if (manner != Manner::ties && units >= 10 && units <= 100) return;
+  if (input_class != InputClass::ties && units >= 10 && units <= 100) return;
   const double fitting = real / random.uniform(30, 60);
-  inputs[kYScale]->set_real(0, manner == Manner::ties ? std::exp2(std::round(std::log2(fitting))) : fitting);
+  inputs[kYScale]->set_real(0, input_class == InputClass::ties ? std::exp2(std::round(std::log2(fitting))) : fitting);
 }
 
 Op requantizing_op(std::string name, std::string meaning, DTypes scales) {
@@ -287,9 +287,9 @@ Op qlinear_matmul_op() {
   };
   op.reference = multiply_quantized;
   op.flops = matmul_flops;
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     const Shape& a = call.shape(kA);
-    draw_fitting_scale(call, a[a.rank() - 1], manner, random, inputs);
+    draw_fitting_scale(call, a[a.rank() - 1], input_class, random, inputs);
   };
   op.sample = [](Random& random) {
     Sample sample;
@@ -381,7 +381,7 @@ Status convolve_quantized(const Call& call, WideInputs in, std::span<WideTensor>
   const Factor x(*in[kAScale], 0), y(*in[kYScale], 0);
   for (std::size_t i = 0; i < out[0].integers.size(); ++i) {
     const std::size_t feature = i / static_cast<std::size_t>(shape.y_size) % static_cast<std::size_t>(shape.result[1]);
-    const Sum sum = sum_at(products, i, call.has(kBias) ? in[kBias]->integers[feature] : 0);
+    const ProductSum sum = sum_at(products, i, call.has(kBias) ? in[kBias]->integers[feature] : 0);
     const Factor w(*in[kBScale], feature);
     put(requantized(sum, x, w, y, DType::float32, in[kYZero]->integers[0], out[0].dtype), out[0], i);
   }
@@ -407,8 +407,8 @@ Op qlinear_conv_op() {
   };
   op.reference = convolve_quantized;
   op.flops = [](const Call& call) { return convolution_flops(call, call.shape(kB)); };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    draw_fitting_scale(call, call.shape(kB).count(1, call.shape(kB).rank()), manner, random, inputs);
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    draw_fitting_scale(call, call.shape(kB).count(1, call.shape(kB).rank()), input_class, random, inputs);
   };
   op.sample = [](Random& random) {
     Sample sample;

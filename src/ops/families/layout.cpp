@@ -338,12 +338,12 @@ Op reverse_sequence() {
   op.inputs.push_back({.name = "sequence_lens", .types = kInt64, .group = ""});
   op.infer = infer_reverse_sequence;
   op.reference = reverse_sequences;
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     if (!inputs[1]) return;
     const std::int64_t times = call.shape(0)[static_cast<int>(call.integer("time_axis"))];
     for (std::int64_t& length : inputs[1]->as<std::int64_t>()) {
       length = random.integer(std::min<std::int64_t>(times, 1), times);
-      if (manner == Manner::edges) length = random.pick({std::int64_t{0}, times});
+      if (input_class == InputClass::edges) length = random.pick({std::int64_t{0}, times});
     }
   };
   op.sample = [](Random& random) {

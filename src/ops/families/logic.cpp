@@ -20,7 +20,7 @@ void nudge(Tensor& tensor, std::int64_t index, Random& random) {
 
 // Numbers drawn apart are hardly ever equal, so that `false` would pass for Equal and < for <=. A third of the pairs
 // is made equal; among the edges some of these differ in the last bit again.
-void draw_ties(const Call& call, Manner manner, Random& random, std::span<Tensor* const> in) {
+void draw_ties(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
   if (!in[0] && !in[1]) return;
   const std::size_t changed = !in[1] || (in[0] && in[0]->count() > in[1]->count()) ? 0 : 1;
   const std::size_t kept = 1 - changed;
@@ -31,7 +31,7 @@ void draw_ties(const Call& call, Manner manner, Random& random, std::span<Tensor
   BroadcastWalk(call.outputs[0].shape, {call.shape(0), call.shape(1)}).each([&](std::size_t, const std::size_t* at) {
     if (!random.chance(0.35)) return;
     std::memmove(tensor.bytes().data() + at[changed] * size, model->bytes().data() + at[kept] * size, size);
-    if (manner == Manner::edges && random.chance(0.4)) {
+    if (input_class == InputClass::edges && random.chance(0.4)) {
       nudge(tensor, static_cast<std::int64_t>(at[changed]), random);
     }
   });

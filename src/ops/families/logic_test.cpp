@@ -54,14 +54,14 @@ TEST(Logic, WhereBroadcastsAllThree) {
 }
 
 // A constant answer, or one that takes < for <=, must be wrong for many elements whatever the shapes are.
-TEST(Logic, DrawnInputsHoldTiesInEveryManner) {
+TEST(Logic, DrawnInputsHoldTiesInEveryInputClass) {
   const std::pair<Shape, Shape> shapes[] = {{{40, 25}, {40, 25}}, {{40, 25}, {25}}, {{1}, {40, 25}}, {{40, 1}, {25}}};
   for (const auto& [a, b] : shapes) {
     const Sample sample = Sample().input(DType::float32, a).input(DType::float32, b);
-    for (Manner manner : kManners) {
-      const auto ties = std::ranges::count(answer("Equal", sample, {.manner = manner}).integers, 1);
-      EXPECT_GE(ties, 20) << a.text() << b.text() << name_of(manner);
-      EXPECT_LE(ties, 800) << a.text() << b.text() << name_of(manner);
+    for (InputClass input_class : kInputClasses) {
+      const auto ties = std::ranges::count(answer("Equal", sample, {.input_class = input_class}).integers, 1);
+      EXPECT_GE(ties, 20) << a.text() << b.text() << name_of(input_class);
+      EXPECT_LE(ties, 800) << a.text() << b.text() << name_of(input_class);
     }
   }
 }

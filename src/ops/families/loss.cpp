@@ -32,7 +32,7 @@ Result<Types> infer_loss(const Call& call) {
   return Types{{call.dtype(0), reduced ? Shape{} : labels}};
 }
 
-struct Term {
+struct LossTerm {
   double loss = 0;
   double slack = 0;
   double weight = 0;
@@ -43,17 +43,17 @@ bool is_ignored(const Call& call, std::int64_t label) {
 }
 
 // The terms of the loss, in the order of the labels.
-Result<std::vector<Term>> terms_of(const Call& call, const WideTensor& log_probabilities, const WideTensor& labels,
-                                   const WideTensor* weights) {
+Result<std::vector<LossTerm>> terms_of(const Call& call, const WideTensor& log_probabilities, const WideTensor& labels,
+                                       const WideTensor* weights) {
   const AxisView view(log_probabilities.shape, 1);
-  std::vector<Term> terms(labels.integers.size());
+  std::vector<LossTerm> terms(labels.integers.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const std::int64_t label = labels.integers[i];
     if (is_ignored(call, label)) continue;
     if (label < 0 || label >= view.length) return fail("label {} is none of {} classes", label, view.length);
     const auto place = static_cast<std::int64_t>(i);
     const std::size_t at = view.index(place / view.inner, label, place % view.inner);
-    Term& term = terms[i];
+    LossTerm& term = terms[i];
     const auto c = static_cast<std::size_t>(label);
     term.weight = weights ? weights->reals[c] : 1;
     term.loss = -log_probabilities.reals[at] * term.weight;
@@ -67,7 +67,7 @@ Result<std::vector<Term>> terms_of(const Call& call, const WideTensor& log_proba
 
 Status loss_of(const Call& call, const WideTensor& log_probabilities, WideInputs in, WideTensor& y) {
   const WideTensor* weights = call.has(2) ? in[2] : nullptr;
-  KW_TRY(const std::vector<Term> terms, terms_of(call, log_probabilities, *in[1], weights));
+  KW_TRY(const std::vector<LossTerm> terms, terms_of(call, log_probabilities, *in[1], weights));
   const std::string& reduction = call.text("reduction");
   if (reduction == "none") {
     if (weights || !log_probabilities.exact()) y.add_slack();
@@ -80,7 +80,7 @@ Status loss_of(const Call& call, const WideTensor& log_probabilities, WideInputs
   const DType working = working_type(y.dtype);
   const std::int64_t count = std::ssize(terms);
   double sum = 0, squares = 0, carried = 0, weight = 0, weight_squares = 0;
-  for (const Term& term : terms) {
+  for (const LossTerm& term : terms) {
     sum += term.loss;
     squares += term.loss * term.loss;
     carried += term.slack;
@@ -116,12 +116,12 @@ Result<WideTensor> log_softmax_over_classes(const Call& call, const WideTensor& 
 }
 
 // Labels are classes; where some may be ignored, one in eight is, but never the first.
-void draw_labels(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_labels(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[1]) return;
   const std::int64_t classes = call.shape(0)[1];
   for (std::int64_t i = 0; i < inputs[1]->count(); ++i) {
     std::int64_t label = random.integer(0, classes - 1);
-    if (manner == Manner::edges) label = random.pick({std::int64_t{0}, classes - 1, label});
+    if (input_class == InputClass::edges) label = random.pick({std::int64_t{0}, classes - 1, label});
     if (is_ignored(call, label)) label = (label + 1) % classes;
     if (i > 0 && call.attributes.has("ignore_index") && random.chance(0.125)) label = call.integer("ignore_index");
     inputs[1]->set_integer(i, label);

@@ -156,10 +156,10 @@ void normalize(const WideTensor& x, const Layout& layout, const Moments& moments
   });
 }
 
-// In hard manners a third of the groups is made hard: deviations of about the root of epsilon, so that a wrong epsilon
-// shows; where ties are asked for, constant groups.
-void draw_hard_groups(const Layout& layout, double epsilon, Manner manner, Random& random, Tensor& x) {
-  if (manner == Manner::typical || manner == Manner::special) return;
+// In hard input classes a third of the groups is made hard: deviations of about the root of epsilon, so that a wrong
+// epsilon shows; where ties are asked for, constant groups.
+void draw_hard_groups(const Layout& layout, double epsilon, InputClass input_class, Random& random, Tensor& x) {
+  if (input_class == InputClass::typical || input_class == InputClass::special) return;
   const auto count = static_cast<std::size_t>(layout.groups.count());
   std::vector<double> factor(count, 0);
   std::vector<double> constant(count);
@@ -173,7 +173,7 @@ void draw_hard_groups(const Layout& layout, double epsilon, Manner manner, Rando
     const bool hard = random.chance(1.0 / 3) && root_mean_square > 0;
     const double wanted = std::sqrt(epsilon) * std::exp(0.5 * random.normal());
     factor[g] = hard ? wanted / root_mean_square : 1;
-    constant[g] = hard && manner == Manner::ties ? std::round(random.normal() * 8) / 4 : NAN;
+    constant[g] = hard && input_class == InputClass::ties ? std::round(random.normal() * 8) / 4 : NAN;
   }
   walk.each([&](std::size_t i, const std::size_t* group) {
     const auto at = static_cast<std::int64_t>(i);
@@ -274,11 +274,11 @@ Op batch_normalization() {
     return {};
   };
   op.flops = [](const Call& call) { return (call.integer("training_mode") ? 7 : 2) * input_count(call); };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     const double epsilon = call.real("epsilon");
     if (call.integer("training_mode")) {
-      if (inputs[0]) draw_hard_groups(*batch_layout(call), epsilon, manner, random, *inputs[0]);
-    } else if (inputs[4] && manner != Manner::typical) {
+      if (inputs[0]) draw_hard_groups(*batch_layout(call), epsilon, input_class, random, *inputs[0]);
+    } else if (inputs[4] && input_class != InputClass::typical) {
       for (std::int64_t c = 0; c < inputs[4]->count(); ++c) {
         if (random.chance(0.5)) inputs[4]->set_real(c, random.chance(0.1) ? 0 : epsilon * std::exp(random.normal()));
       }
@@ -326,8 +326,8 @@ Op instance_normalization() {
     return {};
   };
   op.flops = [](const Call& call) { return 7 * input_count(call); };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    if (inputs[0]) draw_hard_groups(*instance_layout(call), call.real("epsilon"), manner, random, *inputs[0]);
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    if (inputs[0]) draw_hard_groups(*instance_layout(call), call.real("epsilon"), input_class, random, *inputs[0]);
   };
   op.sample = [](Random& random) {
     Sample sample;
@@ -374,8 +374,8 @@ Op group_normalization() {
     return {};
   };
   op.flops = [](const Call& call) { return 7 * input_count(call); };
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    if (inputs[0]) draw_hard_groups(*group_layout(call), call.real("epsilon"), manner, random, *inputs[0]);
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    if (inputs[0]) draw_hard_groups(*group_layout(call), call.real("epsilon"), input_class, random, *inputs[0]);
   };
   op.sample = [](Random& random) {
     Sample sample;
@@ -422,8 +422,8 @@ Sample sample_trailing(Random& random, bool may_have_bias) {
   return sample;
 }
 
-void draw_trailing(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-  if (inputs[0]) draw_hard_groups(*trailing_layout(call), call.real("epsilon"), manner, random, *inputs[0]);
+void draw_trailing(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+  if (inputs[0]) draw_hard_groups(*trailing_layout(call), call.real("epsilon"), input_class, random, *inputs[0]);
 }
 
 Op layer_normalization() {

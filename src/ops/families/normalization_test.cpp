@@ -61,7 +61,7 @@ Task task_with_epsilon(const char* name, double epsilon) {
   return task_of(op, sample);
 }
 
-// Some of the manners must hold groups whose variance is as small as epsilon.
+// Some of the input classes must hold groups whose variance is as small as epsilon.
 TEST(Normalizations, CatchAWrongEpsilon) {
   for (const char* name : {"LayerNormalization", "RMSNormalization", "InstanceNormalization", "GroupNormalization",
                            "BatchNormalization"}) {
@@ -71,8 +71,8 @@ TEST(Normalizations, CatchAWrongEpsilon) {
     const auto wrong_graph = resolve(wrong);
     ASSERT_TRUE(graph.ok() && wrong_graph.ok());
     bool caught = false;
-    for (Manner manner : kManners) {
-      const std::vector<Tensor> inputs = draw_inputs(*graph, manner, 3);
+    for (InputClass input_class : kInputClasses) {
+      const std::vector<Tensor> inputs = draw_inputs(*graph, input_class, 3);
       caught |= !compare((*evaluate(*graph, inputs))[0], narrow((*evaluate(*wrong_graph, inputs))[0])).right();
     }
     EXPECT_TRUE(caught) << name;
@@ -108,11 +108,11 @@ TEST(Normalizations, AcceptAOnePassKernel) {
   task.values[0].spread = Spread{.kind = Spread::Kind::normal, .mean = 3, .deviation = 1};
   const auto graph = resolve(task);
   ASSERT_TRUE(graph.ok());
-  for (Manner manner : kManners) {
-    const std::vector<Tensor> inputs = draw_inputs(*graph, manner, 9);
+  for (InputClass input_class : kInputClasses) {
+    const std::vector<Tensor> inputs = draw_inputs(*graph, input_class, 9);
     const WideTensor expected = (*evaluate(*graph, inputs))[0];
     const Comparison comparison = compare(expected, one_pass_layer_norm(inputs[0], 1e-5f));
-    EXPECT_TRUE(comparison.right()) << name_of(manner) << ": " << comparison.text(expected);
+    EXPECT_TRUE(comparison.right()) << name_of(input_class) << ": " << comparison.text(expected);
   }
 }
 

@@ -76,8 +76,8 @@ Op lp_normalization() {
   op.reference = lp_normalize;
   op.flops = [](const Call& call) { return 3 * input_count(call); };
   // Rows of zeros, which must not become NaN.
-  op.draw = [](const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-    if (manner != Manner::ties || !inputs[0]) return;
+  op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+    if (input_class != InputClass::ties || !inputs[0]) return;
     const AxisView view(call.shape(0), *normal_axis(call.integer("axis"), call.shape(0).rank()));
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::int64_t i = 0; i < view.inner; ++i) {

@@ -123,15 +123,15 @@ Status quantize(const Call& call, WideInputs in, std::span<WideTensor> out) {
   return {};
 }
 
-// In the manners ties and edges scales are powers of two, and numbers lie on halves of them or next to those.
-void draw_halves(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+// In the input classes ties and edges scales are powers of two, and numbers lie on halves of them or next to those.
+void draw_halves(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0] || !inputs[1]) return;
   Tensor& x = *inputs[0];
   Tensor& scales = *inputs[1];
   if (!is_float(x.dtype())) {  // numbers around 100 fill eight bits
     for (std::int64_t s = 0; s < scales.count(); ++s) scales.set_real(s, random.uniform(0.5, 2));
   }
-  if (manner != Manner::ties && manner != Manner::edges) return;
+  if (input_class != InputClass::ties && input_class != InputClass::edges) return;
   const int coarser = is_float(x.dtype()) ? 0 : 6;
   for (std::int64_t s = 0; s < scales.count(); ++s) {
     scales.set_real(s, std::exp2(static_cast<double>(random.integer(-6, -4) + coarser)));
@@ -139,7 +139,7 @@ void draw_halves(const Call& call, Manner manner, Random& random, std::span<Tens
   granularity_of(call)->each([&](std::size_t i, std::size_t s) {
     if (!random.chance(0.5)) return;
     const double half = static_cast<double>(random.integer(-130, 130)) + 0.5;
-    const double step = manner == Manner::edges ? static_cast<double>(random.integer(-2, 2)) : 0;
+    const double step = input_class == InputClass::edges ? static_cast<double>(random.integer(-2, 2)) : 0;
     x.set_real(static_cast<std::int64_t>(i),
                half * scales.real(static_cast<std::int64_t>(s)) * (1 + step * 2 * unit_roundoff(DType::float32)));
   });
@@ -225,7 +225,7 @@ Op dequantize_op() {
   op.reference = dequantize;
   op.flops = [](const Call& call) { return 2 * input_count(call); };
   // ONNX: int32 has no zero point other than 0.
-  op.draw = [](const Call&, Manner, Random&, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call&, InputClass, Random&, std::span<Tensor* const> inputs) {
     if (inputs.size() < 3 || !inputs[2] || inputs[2]->dtype() != DType::int32) return;
     for (std::int64_t s = 0; s < inputs[2]->count(); ++s) inputs[2]->set_integer(s, 0);
   };
@@ -288,10 +288,10 @@ Status quantize_by_extent(const Call&, WideInputs in, std::span<WideTensor> out)
 
 // Of extents that no scale fits (all zeros, or nearly) the operator says nothing. Among ties the scale is a power of
 // two and numbers lie on halves of it.
-void draw_extent(const Call&, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_extent(const Call&, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0]) return;
   const auto x = inputs[0]->as<float>();
-  if (manner == Manner::ties && x.size() >= 2) {
+  if (input_class == InputClass::ties && x.size() >= 2) {
     const double scale = std::exp2(static_cast<double>(random.integer(-8, 2)));
     const auto least = static_cast<double>(-random.integer(0, 255));
     for (float& element : x) {

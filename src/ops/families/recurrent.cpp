@@ -393,7 +393,7 @@ Status run_layer(const Call& call, const Layer& layer, WideInputs in, std::span<
 
 // Keeps the weights at the size that makes a layer neither deaf nor chaotic: the sum over a row of about 1. Smaller
 // ones stay as they are. Lengths differ within the batch.
-void draw_layer(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_layer(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   for (std::size_t i : {kW, kR}) {
     Tensor* weights = inputs[i];
     if (!weights || weights->count() == 0) continue;
@@ -409,7 +409,7 @@ void draw_layer(const Call& call, Manner manner, Random& random, std::span<Tenso
   Tensor& lengths = *inputs[kSequenceLens];
   const std::int64_t longest = sizes_of(call).length;
   for (std::int64_t b = 0; b < lengths.count(); ++b) {
-    const bool shortest = manner == Manner::edges && random.chance(0.3);
+    const bool shortest = input_class == InputClass::edges && random.chance(0.3);
     lengths.set_integer(
         b, shortest ? std::min<std::int64_t>(1, longest) : random.integer(std::min<std::int64_t>(1, longest), longest));
   }

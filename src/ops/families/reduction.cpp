@@ -180,17 +180,17 @@ void draw_small_integers(Tensor& tensor, std::int64_t most, Random& random) {
   for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set_integer(i, random.integer(least, most));
 }
 
-void draw_for_sum(const Call&, Manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_for_sum(const Call&, InputClass, Random& random, std::span<Tensor* const> inputs) {
   if (inputs[0] && !is_float(inputs[0]->dtype())) draw_small_integers(*inputs[0], 100, random);
 }
 
 // A product of many drawn numbers vanishes or overflows; magnitudes around 1, both signs, keep it in range.
-void draw_for_product(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_for_product(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0]) return;
   if (!is_float(inputs[0]->dtype())) return draw_small_integers(*inputs[0], 1, random);
   const double width = 2.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(terms(call), 1)));
   for (std::int64_t i = 0; i < inputs[0]->count(); ++i) {
-    const double spread = manner == Manner::ties ? std::round(random.normal()) : random.normal();
+    const double spread = input_class == InputClass::ties ? std::round(random.normal()) : random.normal();
     inputs[0]->set_real(i, random.sign() * std::exp(width * spread));
   }
 }

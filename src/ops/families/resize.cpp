@@ -187,7 +187,7 @@ Result<std::vector<double>> numbers_of(const Call& call, std::size_t input, std:
   return numbers;
 }
 
-constexpr double kLongest = 0x1p31;
+constexpr double kLongestAxis = 0x1p31;
 
 Status set_scales(const std::vector<double>& scales, const Style& style, std::span<Axis* const> axes) {
   for (std::size_t i = 0; i < scales.size(); ++i) {
@@ -197,7 +197,7 @@ Status set_scales(const std::vector<double>& scales, const Style& style, std::sp
     const double part = style.crops() ? axis.roi_end - axis.roi_start : 1;
     // In float32, as everybody computes it.
     const auto length = static_cast<float>(axis.from) * static_cast<float>(part) * static_cast<float>(scales[i]);
-    if (!(length >= 0 && length < kLongest))
+    if (!(length >= 0 && length < kLongestAxis))
       return fail("an axis of {} times {} is not possible", axis.from, scales[i]);
     axis.to = static_cast<std::int64_t>(std::floor(length));
   }
@@ -207,7 +207,7 @@ Status set_scales(const std::vector<double>& scales, const Style& style, std::sp
 Status set_sizes(const std::vector<double>& sizes, const std::string& policy, std::span<Axis* const> axes) {
   double common = policy == "not_larger" ? INFINITY : 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (!(sizes[i] >= 0 && sizes[i] < kLongest)) return fail("a size of {} is not possible", sizes[i]);
+    if (!(sizes[i] >= 0 && sizes[i] < kLongestAxis)) return fail("a size of {} is not possible", sizes[i]);
     if (axes[i]->from == 0 && sizes[i] > 0) return fail("an empty axis cannot be resized to {}", sizes[i]);
     axes[i]->to = static_cast<std::int64_t>(sizes[i]);
     axes[i]->scale = axes[i]->from == 0 ? 1 : sizes[i] / static_cast<double>(axes[i]->from);
@@ -217,7 +217,7 @@ Status set_sizes(const std::vector<double>& sizes, const std::string& policy, st
   for (Axis* axis : axes) {
     axis->scale = common;
     const double length = std::floor(common * static_cast<double>(axis->from) + 0.5);
-    if (!(length < kLongest)) return fail("a size of {} is not possible", length);
+    if (!(length < kLongestAxis)) return fail("a size of {} is not possible", length);
     axis->to = static_cast<std::int64_t>(length);
   }
   return {};

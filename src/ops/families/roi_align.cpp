@@ -80,13 +80,13 @@ std::vector<Stencil> stencils_of(const BoxAxis& down, const BoxAxis& right, std:
   return stencils;
 }
 
-struct Pooled {
+struct PooledRegion {
   double value = 0;
   double slack = 0;
 };
 
-Pooled average(const WideTensor& x, std::size_t base, std::span<const Stencil> stencils) {
-  Pooled sum;
+PooledRegion average(const WideTensor& x, std::size_t base, std::span<const Stencil> stencils) {
+  PooledRegion sum;
   double magnitude = 0;
   for (const Stencil& stencil : stencils) {
     const Reading reading = read(x, base, stencil, weighted_sum);
@@ -107,8 +107,8 @@ double largest_product(const std::vector<Tap>& taps, const double* x) {
   return best;
 }
 
-Pooled maximum(const WideTensor& x, std::size_t base, std::span<const Stencil> stencils) {
-  Pooled best{.value = stencils.empty() ? 0 : -INFINITY};
+PooledRegion maximum(const WideTensor& x, std::size_t base, std::span<const Stencil> stencils) {
+  PooledRegion best{.value = stencils.empty() ? 0 : -INFINITY};
   for (const Stencil& stencil : stencils) {
     const Reading reading = read(x, base, stencil, largest_product);
     best.value = std::max(best.value, reading.value);
@@ -117,20 +117,20 @@ Pooled maximum(const WideTensor& x, std::size_t base, std::span<const Stencil> s
   return best;
 }
 
-struct Box {
+struct Region {
   BoxAxis down;
   BoxAxis right;
   std::int64_t image;
 };
 
-Result<Box> box_of(const Call& call, WideInputs in, std::int64_t r) {
+Result<Region> box_of(const Call& call, WideInputs in, std::int64_t r) {
   KW_TRY(const BoxAxis right, box_axis(call, *in[1], r, 0));
   KW_TRY(const BoxAxis down, box_axis(call, *in[1], r, 1));
   const std::int64_t image = in[2]->integers[static_cast<std::size_t>(r)];
   if (image < 0 || image >= call.shape(0)[0]) {
     return fail("batch_indices holds {}, but there are {} images", image, call.shape(0)[0]);
   }
-  return Box{down, right, image};
+  return Region{down, right, image};
 }
 
 Status align_boxes(const Call& call, WideInputs in, std::span<WideTensor> out) {
@@ -140,7 +140,7 @@ Status align_boxes(const Call& call, WideInputs in, std::span<WideTensor> out) {
   const bool averages = call.text("mode") == "avg";
   y.add_slack();
   for (std::int64_t r = 0; r < shape[0]; ++r) {
-    KW_TRY(const Box box, box_of(call, in, r));
+    KW_TRY(const Region box, box_of(call, in, r));
     for (std::int64_t bin = 0; bin < shape[2] * shape[3]; ++bin) {
       const auto read_with = [&](std::int64_t rows, std::int64_t columns) {
         return stencils_of(box.down, box.right, bin / shape[3], bin % shape[3], rows, columns);
@@ -156,7 +156,7 @@ Status align_boxes(const Call& call, WideInputs in, std::span<WideTensor> out) {
         const auto base = static_cast<std::size_t>((box.image * shape[1] + c) * x.shape[2] * x.shape[3]);
         const auto at = static_cast<std::size_t>((r * shape[1] + c) * shape[2] * shape[3] + bin);
         for (std::size_t way = 0; way < ways.size(); ++way) {
-          const Pooled pooled = averages ? average(x, base, ways[way]) : maximum(x, base, ways[way]);
+          const PooledRegion pooled = averages ? average(x, base, ways[way]) : maximum(x, base, ways[way]);
           if (way == 0) y.reals[at] = pooled.value;
           y.slack[at] = std::max(y.slack[at], std::fabs(pooled.value - y.reals[at]) + pooled.slack);
         }
@@ -167,18 +167,18 @@ Status align_boxes(const Call& call, WideInputs in, std::span<WideTensor> out) {
   return {};
 }
 
-// Boxes of at least an element, mostly inside the image; in hard manners across its border.
-void draw_boxes(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+// Boxes of at least an element, mostly inside the image; in hard input classes across its border.
+void draw_boxes(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   const Shape& x = call.shape(0);
   if (Tensor* rois = inputs[1]) {
     const double scale = call.real("spatial_scale");
-    const bool outside = manner == Manner::tails || manner == Manner::edges;
+    const bool outside = input_class == InputClass::tails || input_class == InputClass::edges;
     for (std::int64_t i = 0; i < rois->count(); i += 4) {
       for (int axis = 0; axis < 2; ++axis) {
         const auto length = static_cast<double>(x[3 - axis]) / scale;
         const double low = outside ? random.uniform(-0.5, 0.9) * length : random.uniform(0, 0.6) * length;
         const double size = (outside ? random.uniform(0.05, 1) : random.uniform(0.1, 0.4)) * length;
-        const bool whole = manner == Manner::ties;  // corners on elements
+        const bool whole = input_class == InputClass::ties;  // corners on elements
         rois->set_real(i + axis, whole ? std::floor(low) : low);
         rois->set_real(i + axis + 2, whole ? std::floor(low + size) + 1 : low + size);
       }

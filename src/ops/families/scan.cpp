@@ -126,12 +126,12 @@ Op scan_op(std::string name, std::string meaning, int since) {
 }
 
 // A running product of drawn numbers vanishes or overflows; magnitudes around 1, both signs, keep it in range.
-void draw_factors(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_factors(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0] || !is_float(inputs[0]->dtype())) return;
   const std::int64_t length = call.shape(0)[*scanned_axis(call)];
   const double width = 2.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(length, 1)));
   for (std::int64_t i = 0; i < inputs[0]->count(); ++i) {
-    const double spread = manner == Manner::ties ? std::round(random.normal()) : random.normal();
+    const double spread = input_class == InputClass::ties ? std::round(random.normal()) : random.normal();
     inputs[0]->set_real(i, random.sign() * std::exp(width * spread));
   }
 }

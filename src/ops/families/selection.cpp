@@ -67,8 +67,8 @@ double next_above(double value, DType dtype) {
 }
 
 // Typical inputs have no equal elements along the axis: of many drawn numbers some are equal, and are moved up a bit.
-void draw_without_ties(const Call& call, Manner manner, Random&, std::span<Tensor* const> inputs) {
-  if (manner != Manner::typical || !inputs[0]) return;
+void draw_without_ties(const Call& call, InputClass input_class, Random&, std::span<Tensor* const> inputs) {
+  if (input_class != InputClass::typical || !inputs[0]) return;
   Tensor& x = *inputs[0];
   const AxisView view(x.shape(), *normal_axis(call.integer("axis"), x.shape().rank()));
   std::vector<std::pair<double, std::int64_t>> lane(size_of(view.length));
@@ -196,13 +196,13 @@ Status find_unique(const Call& call, WideInputs in, std::span<WideTensor> out) {
 }
 
 // Some rows are copies of others: without them every count is 1. At edges they are copies but for their last element.
-void draw_repeated_rows(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
+void draw_repeated_rows(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0]) return;
-  const double share = manner == Manner::ties || manner == Manner::edges ? 0.5 : 0.125;
+  const double share = input_class == InputClass::ties || input_class == InputClass::edges ? 0.5 : 0.125;
   Tensor& x = *inputs[0];
   const AxisView view = rows_of(call, x.shape());
   const std::size_t width = size_bytes(x.dtype());
-  const std::int64_t copied = view.outer * view.inner - (manner == Manner::edges ? 1 : 0);
+  const std::int64_t copied = view.outer * view.inner - (input_class == InputClass::edges ? 1 : 0);
   for (std::int64_t row = 1; row < view.length; ++row) {
     if (!random.chance(share)) continue;
     const std::int64_t source = random.integer(0, row - 1);
@@ -277,7 +277,7 @@ Op non_zero() {
   op.flops = input_count;
   // Half of the elements are drawn zero.
   op.bytes = [](const Call& call) { return bytes_of(*call.inputs[0]) + bytes_of(call.outputs[0]) / 2; };
-  op.draw = [](const Call&, Manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call&, InputClass, Random& random, std::span<Tensor* const> inputs) {
     if (!inputs[0] || inputs[0]->dtype() == DType::boolean) return;
     for (std::int64_t i = 0; i < inputs[0]->count(); ++i) {
       if (random.chance(0.5)) inputs[0]->set_real(i, random.sign() * 0.0);
@@ -334,7 +334,7 @@ Op compress() {
   op.bytes = [](const Call& call) {
     return bytes_of(*call.inputs[1]) + bytes_of(call.outputs[0]) * (call.outputs[0].from_values ? 1 : 2);
   };
-  op.draw = [](const Call&, Manner, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call&, InputClass, Random& random, std::span<Tensor* const> inputs) {
     // One of the first two is kept, the other is not: neither all nor nothing.
     if (!inputs[1] || inputs[1]->count() < 2) return;
     const auto condition = inputs[1]->as<bool>();

@@ -103,7 +103,7 @@ Status log_softmax_of(const Call& call, WideInputs in, std::span<WideTensor> out
   return {};
 }
 
-// 1 at the first maximum of each row. Where the inputs' slack leaves the winner open, any contender may have the 1.
+// 1 at the first maximum of each row. Where the inputs' slack leaves the winner open, any of them may have the 1.
 Status hardmax_of(const Call& call, WideInputs in, std::span<WideTensor> out) {
   const WideTensor& x = *in[0];
   WideTensor& y = out[0];
@@ -126,8 +126,8 @@ Status hardmax_of(const Call& call, WideInputs in, std::span<WideTensor> out) {
 }
 
 // A mask's -infinity gives exactly 0; the first element of each row stays finite.
-void draw_masked(const Call& call, Manner manner, Random& random, std::span<Tensor* const> inputs) {
-  if (manner != Manner::special || !inputs[0]) return;
+void draw_masked(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+  if (input_class != InputClass::special || !inputs[0]) return;
   const AxisView view = *row_view(call);
   each_row(view, [&](auto index) {
     for (std::int64_t k = 1; k < view.length; ++k) {

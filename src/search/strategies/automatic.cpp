@@ -17,9 +17,9 @@ constexpr double kLikeEnough = 0.3;  // of a lesson's weight
 class Automatic : public Strategy {
  public:
   explicit Automatic(const Brief& brief) : notes_(brief), model_(surrogate().make(brief)) {
-    std::vector<Lesson> lessons = brief.lessons;
-    std::ranges::stable_sort(lessons, {}, &Lesson::time);
-    for (const Lesson& lesson : lessons) {
+    std::vector<PastResult> lessons = brief.lessons;
+    std::ranges::stable_sort(lessons, {}, &PastResult::time);
+    for (const PastResult& lesson : lessons) {
       if (remembered_.size() < kRemembered && lesson.weight >= kLikeEnough && lesson.time < 1) {
         remembered_.push_back(lesson.point);
       }

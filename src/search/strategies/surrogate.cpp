@@ -56,7 +56,7 @@ class Surrogate : public Strategy {
   }
   double worth(std::size_t kernel) const {
     double sum = 0;
-    for (const Lesson& lesson : lessons_) {
+    for (const PastResult& lesson : lessons_) {
       if (lesson.point.kernel == kernel) sum += lesson.weight * -std::log(lesson.time);
     }
     return sum;
@@ -80,7 +80,7 @@ class Surrogate : public Strategy {
       const double value = one.time ? std::min(std::log(*one.time), slow) : slow;
       model.observe(one.point, value - expected_of(one.point), kDoubt);
     }
-    for (const Lesson& lesson : lessons_) {
+    for (const PastResult& lesson : lessons_) {
       if (std::ranges::find(notes_.seen(), lesson.point, &Observation::point) != notes_.seen().end()) continue;
       const double value = std::min(std::log(lesson.time) + base_of(lesson.point.kernel), slow);
       model.recall(lesson.point, value - expected_of(lesson.point), kDoubtOfLessons / std::max(lesson.weight, 0.05));
@@ -117,7 +117,7 @@ class Surrogate : public Strategy {
   }
 
   Notebook notes_;
-  std::vector<Lesson> lessons_;
+  std::vector<PastResult> lessons_;
   std::vector<Leaning> leanings_;
   std::vector<std::vector<Point>> whole_;  // of each kernel
 };

@@ -10,7 +10,7 @@ namespace kw::search::strategies {
 namespace {
 
 constexpr double kCuriosity = 0.25;
-constexpr int kTries = 30;
+constexpr int kTriesOfANode = 30;
 
 class Tree : public Strategy {
  public:
@@ -22,7 +22,7 @@ class Tree : public Strategy {
       if (points.size() < most && notes_.add(point)) points.push_back(point);
     };
     for (const Point& point : notes_.defaults_left()) take(point);
-    for (int tries = 0; points.size() < most && tries < kTries * static_cast<int>(most); ++tries) {
+    for (int tries = 0; points.size() < most && tries < kTriesOfANode * static_cast<int>(most); ++tries) {
       const Point point = descend();
       // Whoever comes here again should go elsewhere meanwhile.
       visit(point, 0);

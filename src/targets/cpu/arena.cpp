@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kGap = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMoreGapPages = 1 << 16;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -50,35 +52,48 @@ Arena::~Arena() {
   if (memory_ != nullptr) ::munmap(memory_, kCapacity);
 }
 
-Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
-               const std::vector<TensorType>& outputs, std::span<const Place> places, Random& random) {
-  Layout layout;
-  std::uint64_t next_input = 0, next_output = 0;
+std::uint64_t draw_base(Random& random) {
   // Far from where programs and libraries lie.
-  std::uint64_t address = 0x200000000000 + random.bits() % (1u << 24) * kPage;
-  const auto put = [&](const TensorType& type, Place place, bool output) {
+  return 0x200000000000 + random.bits() % (1u << 24) * kPage;
+}
+
+Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
+               const std::vector<TensorType>& outputs, std::span<const Placement> places, Random& random,
+               std::uint64_t base, std::size_t instances) {
+  Layout layout;
+  layout.instances = instances;
+  const std::size_t calls_each = std::max<std::size_t>(places.size() / instances, 1);
+  std::uint64_t next_input = 0, next_output = 0;
+  std::uint64_t address = base;
+  // Where all lie alike, calls are timed: there the tables of addresses stay as small as they can.
+  const bool timed = std::ranges::all_of(places, [](Placement place) { return place == Placement::aligned; });
+  const auto put = [&](const TensorType& type, Placement place, bool output) {
     std::uint64_t& next = output ? next_output : next_input;
     Buffer buffer;
     buffer.size_bytes = static_cast<std::uint64_t>(type.bytes());
     const std::uint64_t element = size_bytes(type.dtype);
+    // Any number of elements, an odd one more often: then no vector of them is aligned.
+    const std::uint64_t shift = element * (random.bits() % (kPage / element / 2) | (random.bits() % 4 != 0));
     // One page at least, so that an empty tensor has an address too.
-    buffer.region_bytes = std::max(kPage, pages(buffer.size_bytes + (place == Place::shifted ? element : 0)));
+    buffer.region_bytes = std::max(kPage, pages(buffer.size_bytes + (place == Placement::shifted ? shift : 0)));
     buffer.region_offset = next;
     std::uint64_t inside = 0;
-    if (place == Place::at_end) inside = buffer.region_bytes - buffer.size_bytes;
-    if (place == Place::shifted) inside = element;
+    if (place == Placement::at_end) inside = buffer.region_bytes - buffer.size_bytes;
+    if (place == Placement::shifted) inside = shift;
     buffer.offset = next + inside;
     buffer.address = address + inside;
     layout.regions.push_back({output ? 1u : 0u, 0, buffer.region_offset, buffer.region_bytes, address});
     next += buffer.region_bytes;
-    address += buffer.region_bytes + kGap;
+    address += buffer.region_bytes + kGap + (timed ? 0 : random.bits() % kMoreGapPages * kPage);
     return buffer;
   };
-  for (Place place : places) {
+  for (Placement place : places) {
     Layout::Call& call = layout.calls.emplace_back();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool again = constant[i] && layout.calls.size() > 1;
-      call.inputs.push_back(again ? layout.calls[0].inputs[i] : put(inputs[i], place, false));
+      const std::size_t in_instance = (layout.calls.size() - 1) % calls_each;
+      const bool again = constant[i] && in_instance > 0;
+      const Layout::Call& first = layout.calls[layout.calls.size() - 1 - in_instance];
+      call.inputs.push_back(again ? first.inputs[i] : put(inputs[i], place, false));
     }
     for (const TensorType& type : outputs) call.outputs.push_back(put(type, place, true));
   }

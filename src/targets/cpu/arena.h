@@ -39,7 +39,7 @@ class Arena {
   std::byte* memory_ = nullptr;
 };
 
-using targets::Place;
+using targets::Placement;
 
 // One buffer: where it is in the arena, and where the candidate finds it.
 struct Buffer {
@@ -58,14 +58,19 @@ struct Layout {
     std::vector<Buffer> outputs;
   };
   std::vector<Call> calls;
+  std::size_t instances = 1;  // prepared; each has an equal share of the calls
   std::vector<host::Region> regions;
   std::uint64_t input_bytes = 0;  // of the arenas
   std::uint64_t output_bytes = 0;
 };
 
-// Calls with these places, in the shape's types. Constant inputs lie once, for all calls, in the way of the first. The
-// addresses begin somewhere new each time.
+// Calls with these places, in the shape's types. Constant inputs lie once, for all calls of an instance, in the way of
+// its first. `base`: where
+// addresses begin.
 Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
-               const std::vector<TensorType>& outputs, std::span<const Place> places, Random& random);
+               const std::vector<TensorType>& outputs, std::span<const Placement> places, Random& random,
+               std::uint64_t base, std::size_t instances = 1);
+// Where addresses may begin.
+std::uint64_t draw_base(Random& random);
 
 }  // namespace kw::cpu

@@ -83,38 +83,6 @@ struct AddValue {
 
 }  // namespace
 
-int contract_number(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return KW_FLOAT32;
-    case DType::float64:
-      return KW_FLOAT64;
-    case DType::float16:
-      return KW_FLOAT16;
-    case DType::bfloat16:
-      return KW_BFLOAT16;
-    case DType::int8:
-      return KW_INT8;
-    case DType::int16:
-      return KW_INT16;
-    case DType::int32:
-      return KW_INT32;
-    case DType::int64:
-      return KW_INT64;
-    case DType::uint8:
-      return KW_UINT8;
-    case DType::uint16:
-      return KW_UINT16;
-    case DType::uint32:
-      return KW_UINT32;
-    case DType::uint64:
-      return KW_UINT64;
-    case DType::boolean:
-      return KW_BOOL;
-  }
-  return 0;
-}
-
 std::vector<std::byte> call_image(const CallShape& shape) {
   Block block;
   kw_call call{};

@@ -9,7 +9,7 @@
 
 #include "core/attributes.h"
 #include "core/tensor.h"
-#include "targets/cpu/contract.h"
+#include "targets/contract.h"
 #include "targets/instance.h"
 
 namespace kw::targets {
@@ -25,8 +25,6 @@ struct CallShape {
 std::vector<std::byte> call_image(const CallShape& shape);
 // The call of an instance.
 std::vector<std::byte> image_of(const Instance& instance);
-
-int contract_number(DType dtype);
 
 // Turns offsets into pointers, in place. Header only: the process that holds the candidate needs nothing else of this.
 inline kw_call* settle(std::byte* image) {

@@ -11,9 +11,23 @@ Result<std::unique_ptr<CallMemory>> CallMemory::make() {
   return std::unique_ptr<CallMemory>(new CallMemory(std::move(inputs)));
 }
 
-Status CallMemory::lay_out(const targets::Instance& instance, std::span<const Place> places, Random& random) {
-  layout_ = cpu::lay_out(instance.inputs, instance.constant, instance.outputs, places, random);
+// Every second time other tensors come to old addresses, as they do where memory is given back and taken anew.
+void CallMemory::draw(const targets::Instance& instance, std::span<const Placement> places, Random& random,
+                      std::size_t instances) {
+  if (base_ == 0 || random.chance(0.5)) base_ = draw_base(random);
+  layout_ = cpu::lay_out(instance.inputs, instance.constant, instance.outputs, places, random, base_, instances);
+}
+
+Status CallMemory::lay_out(const targets::Instance& instance, std::span<const Placement> places, Random& random) {
+  draw(instance, places, random, 1);
   return inputs_.cut_to(layout_.input_bytes);
+}
+
+Result<bool> CallMemory::lay_out_two(const targets::Instance& instance, std::span<const Placement> places,
+                                     Random& random) {
+  draw(instance, places, random, 2);
+  KW_CHECK(inputs_.cut_to(layout_.input_bytes));
+  return true;
 }
 
 void CallMemory::write(std::size_t call, std::size_t input, const Tensor& value) {

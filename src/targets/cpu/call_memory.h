@@ -10,7 +10,9 @@ class CallMemory final : public targets::Calls {
  public:
   static Result<std::unique_ptr<CallMemory>> make();
 
-  Status lay_out(const targets::Instance& instance, std::span<const Place> places, Random& random) override;
+  Status lay_out(const targets::Instance& instance, std::span<const Placement> places, Random& random) override;
+  Result<bool> lay_out_two(const targets::Instance& instance, std::span<const Placement> places,
+                           Random& random) override;
   std::size_t count() const override { return layout_.calls.size(); }
   void write(std::size_t call, std::size_t input, const Tensor& value) override;
   void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) override;
@@ -23,8 +25,12 @@ class CallMemory final : public targets::Calls {
  private:
   explicit CallMemory(Arena inputs) : inputs_(std::move(inputs)) {}
 
+  void draw(const targets::Instance& instance, std::span<const Placement> places, Random& random,
+            std::size_t instances);
+
   Arena inputs_;
   Layout layout_;
+  std::uint64_t base_ = 0;
 };
 
 class OutputMemory final : public targets::Outputs {

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 
 // What a kernel may allocate beyond scratch memory and what it keeps.
 constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
+// A fault so near below the end of the stack was an attempt to use more of it.
+constexpr std::uint64_t kNearStack = std::uint64_t{256} << 20;
 // Threads that wait for work may spin so long, all together, before they sleep.
 constexpr std::uint64_t kMostRestlessNs = 10'000'000;
 constexpr auto kMostRestlessTime = 2s;
@@ -144,6 +146,7 @@ Reason Cell::arrange(const Layout& layout, const targets::Instance& instance, Cl
   control.region_count = static_cast<std::uint32_t>(layout.regions.size());
   std::ranges::copy(layout.regions, control.regions);
   control.call_count = static_cast<std::uint32_t>(layout.calls.size());
+  control.instances = static_cast<std::uint32_t>(layout.instances);
   control.tensor_count = static_cast<std::uint32_t>(layout.calls[0].inputs.size() + layout.calls[0].outputs.size());
   std::uint64_t* address = control.addresses;
   for (const Layout::Call& call : layout.calls) {
@@ -171,6 +174,17 @@ Reason Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
 Reason Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
   start(first, count, false);
   return finish(deadline);
+}
+
+Reason Cell::run_watched(std::uint32_t call, Clock::time_point deadline) {
+  control_->rewritten = 0;
+  control_->watched = 1;
+  Reason reason = run(call, 1, deadline);
+  control_->watched = 0;
+  const std::uint32_t rewritten = control_->rewritten;
+  if (!reason.empty() || rewritten == 0) return reason;
+  return {ReasonCode::neighbours_rewritten,
+          {{"output", std::min<std::size_t>(rewritten - 1, instance_->outputs.size() - 1)}}};
 }
 
 Reason Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
@@ -269,6 +283,8 @@ Reason Cell::ended() {
       Reason reason{ReasonCode::touched_memory, {{"where", where}}};
       if (const std::string place = describe(fault.address); !place.empty()) {
         reason.params["place"] = place;
+      } else if (fault.address < control_->stack_end && fault.address + kNearStack > control_->stack_end) {
+        return {ReasonCode::too_much_stack, {{"where", where}, {"kilobytes", host::kMostStackBytes >> 10}}};
       } else if (fault.address != 0 && layout_ != nullptr) {
         reason.params["address"] = fmt::format("{:#x}", fault.address);
       }
@@ -327,6 +343,12 @@ std::uint64_t Cell::cpu_ns() const {
 
 int Cell::thread_count() const { return entries_of(fmt::format("/proc/{}/task", pid())); }
 int Cell::descriptor_count() const { return entries_of(fmt::format("/proc/{}/fd", pid())); }
+
+std::optional<std::uint64_t> Cell::memory_held() const {
+  const int kilobytes = status_number(std::to_string(pid()), "VmData");
+  if (kilobytes < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(kilobytes) << 10;
+}
 
 int Cell::filter_count() const {
   const int ours = status_number("self", "Seccomp_filters"),

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -42,6 +43,9 @@ class Cell {
   // Calls [first, first + count), untimed.
   Reason run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
 
+  // One call, every write of which to its outputs is watched (host/watch.h).
+  Reason run_watched(std::uint32_t call, Clock::time_point deadline);
+
   // The same in steps, for a clock between them. `stand` makes all ready but needs no inputs yet. `start` gives the
   // command, `ready` waits until the process stands
   // at the line, `go` releases it and waits until it says that it is done; both spin. `finish` waits until it sleeps.
@@ -70,6 +74,8 @@ class Cell {
   // How many threads and descriptors the system sees; -1: not known.
   int thread_count() const;
   int descriptor_count() const;
+  // Memory of its own that it has mapped, used or not.
+  std::optional<std::uint64_t> memory_held() const;
   // How many filters of system calls lie on it beyond those on this process; -1: not known.
   int filter_count() const;
   // Onto one core, or onto as many as there are.

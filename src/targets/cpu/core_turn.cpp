@@ -82,13 +82,16 @@ targets::Lap CoreTurn::time(targets::LoadedKernel& kernel, std::size_t count, Cl
   move_to(turn_.clock_core());
   const bool spins = watches_clock();
   const std::uint64_t cpu_start = cell.cpu_ns();
+  std::uint64_t cpu_ready = cpu_start, cpu_done = cpu_start;
   const long interrupted = times_interrupted();
   const auto begin = Clock::now();
   bool came = !spins;  // to the end of its calls
   wake(cell);
   cell.start(0, static_cast<std::uint32_t>(count), spins);
   if (spins && cell.ready(deadline)) {
+    if (threads_ > 1) cpu_ready = cell.cpu_ns();
     const Cell::Lap seen = cell.go(deadline);
+    if (threads_ > 1) cpu_done = cell.cpu_ns();
     lap.ns = static_cast<double>(seen.end_ns - seen.begin_ns);
     came = seen.done;
   }
@@ -107,7 +110,10 @@ targets::Lap CoreTurn::time(targets::LoadedKernel& kernel, std::size_t count, Cl
   // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
   // answer.
   if (!spins) lap.ns = threads_ == 1 ? cpu_ns : wall_ns;
-  lap.outside_ns = std::max(cpu_ns - lap.ns * threads_, 0.0);
+  // Of several threads nobody knows how much of the lap they worked, so that what came before and after is counted.
+  lap.outside_ns = threads_ == 1 ? std::max(cpu_ns - lap.ns, 0.0)
+                   : spins       ? cpu_ns - static_cast<double>(cpu_done - cpu_ready)
+                                 : std::max(cpu_ns - lap.ns * threads_, 0.0);
   return lap;
 }
 

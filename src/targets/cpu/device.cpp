@@ -1,16 +1,23 @@
 #include "targets/cpu/device.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "targets/cpu/about.h"
 #include "targets/cpu/call_image.h"
 #include "targets/cpu/call_memory.h"
 #include "targets/cpu/core_turn.h"
 #include "targets/cpu/facts.h"
-#include "targets/cpu/kept_roofs.h"
 #include "targets/cpu/library.h"
 #include "targets/cpu/locked_kernel.h"
-#include "targets/cpu/roofs.h"
+#include "targets/cpu/machine_code.h"
 
 namespace kw::cpu {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The core's own cache, where the system does not tell.
 constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
@@ -53,12 +60,12 @@ Result<std::unique_ptr<const targets::Built>> CpuDevice::build(const Source& sou
   return std::unique_ptr<const targets::Built>(std::move(library));
 }
 
-Result<std::unique_ptr<targets::Calls>> CpuDevice::make_calls() {
+Result<std::unique_ptr<targets::Calls>> shared_calls() {
   KW_TRY(std::unique_ptr<CallMemory> calls, CallMemory::make());
   return std::unique_ptr<targets::Calls>(std::move(calls));
 }
 
-Result<std::unique_ptr<targets::Outputs>> CpuDevice::make_outputs(const targets::Calls& calls) {
+Result<std::unique_ptr<targets::Outputs>> shared_outputs(const targets::Calls& calls) {
   KW_TRY(std::unique_ptr<OwnOutputs> outputs, OwnOutputs::make(dynamic_cast<const CallMemory&>(calls)));
   return std::unique_ptr<targets::Outputs>(std::move(outputs));
 }
@@ -69,7 +76,7 @@ Result<std::unique_ptr<targets::LoadedKernel>> CpuDevice::load(const targets::Bu
   KW_TRY(Cell cell, Cell::open(workshop_.sandbox(), dynamic_cast<const Library&>(built).file,
                                dynamic_cast<const CallMemory&>(calls).inputs(), limits.threads, memory_bytes));
   return std::unique_ptr<targets::LoadedKernel>(
-      new LockedKernel(std::move(cell), limits.threads, workshop_.sandbox().tier().seccomp));
+      new LockedKernel(std::move(cell), limits.threads, workshop_.sandbox().isolation().seccomp));
 }
 
 std::unique_ptr<targets::Turn> CpuDevice::take_turn(int threads) { return std::make_unique<CoreTurn>(threads); }
@@ -79,7 +86,7 @@ std::unique_ptr<targets::Turn> CpuDevice::take_turn(int threads) { return std::m
 std::uint64_t CpuDevice::group_bytes() const {
   static const std::uint64_t bytes = [] {
     std::uint64_t own = 0;
-    for (const targets::Cache& cache : targets::read_cpu_facts().caches) {
+    for (const Cache& cache : read_cpu_facts().caches) {
       if (cache.level == 2 && cache.holds_data()) own = cache.size_bytes;
     }
     return (own > 0 ? own : kUsualCacheBytes) / 2;
@@ -90,13 +97,30 @@ std::uint64_t CpuDevice::group_bytes() const {
 std::size_t CpuDevice::most_calls() const { return host::kMostCalls; }
 
 std::optional<double> CpuDevice::least_time_ns(const Cost& cost, int threads) const {
-  // The roofs are one core's: how far several share caches and memory was not measured.
-  if (threads != 1) return std::nullopt;
-  const auto roofs = targets::known_roofs();
-  if (!roofs.ok()) return std::nullopt;
-  return targets::least_time_ns(*roofs, cost);
+  const auto least = least_time(cost, threads);
+  return least.ok() ? std::optional(least->ns()) : std::nullopt;
 }
 
 bool CpuDevice::alive() { return workshop_.sandbox().run("tool", {}, {}, {}).ok(); }
+
+std::vector<targets::IsolationPart> CpuDevice::isolation_parts() const {
+  std::vector<targets::IsolationPart> parts;
+  for (sandbox::Isolation::Part& part : workshop_.sandbox().isolation().parts()) {
+    parts.push_back({std::move(part.name), part.there, std::move(part.needs)});
+  }
+  return parts;
+}
+
+// The tools that read machine code want a file.
+Result<targets::CodeNotes> CpuDevice::look_into(const targets::Built& built) const {
+  KW_TRY(const std::string content, built.code());
+  const fs::path file = fs::temp_directory_path() / fmt::format("kw_code_{}_{}.so", ::getpid(), ::gettid());
+  KW_CHECK(write_file(file, content));
+  const auto code = machine_code_of(file);
+  std::error_code error;
+  fs::remove(file, error);
+  if (!code.ok()) return code.error();
+  return targets::CodeNotes{.text = as_text(*code), .json = as_json(*code)};
+}
 
 }  // namespace kw::cpu

@@ -6,16 +6,22 @@
 
 namespace kw::cpu {
 
+// Needs no device.
+Result<std::unique_ptr<targets::Calls>> shared_calls();
+Result<std::unique_ptr<targets::Outputs>> shared_outputs(const targets::Calls& calls);
+
 class CpuDevice final : public targets::Device {
  public:
   static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
 
   std::string name() const override { return "cpu"; }
-  std::string isolation() const override { return workshop_.sandbox().tier().name(); }
+  std::string isolation() const override { return workshop_.sandbox().isolation().name(); }
   Status accepts(const targets::Instance& instance) const override;
   Result<std::unique_ptr<const targets::Built>> build(const Source& source, const Choice& choice) override;
-  Result<std::unique_ptr<targets::Calls>> make_calls() override;
-  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override;
+  Result<std::unique_ptr<targets::Calls>> make_calls() override { return shared_calls(); }
+  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override {
+    return shared_outputs(calls);
+  }
   Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls& calls,
                                                       const targets::Limits& limits) override;
   std::unique_ptr<targets::Turn> take_turn(int threads) override;
@@ -23,6 +29,8 @@ class CpuDevice final : public targets::Device {
   std::size_t most_calls() const override;
   std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
   bool alive() override;
+  std::vector<targets::IsolationPart> isolation_parts() const override;
+  Result<targets::CodeNotes> look_into(const targets::Built& built) const override;
 
  private:
   explicit CpuDevice(Workshop workshop) : workshop_(std::move(workshop)) {}

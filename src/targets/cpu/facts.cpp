@@ -12,7 +12,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace fs = std::filesystem;
 namespace {
 
@@ -166,4 +166,4 @@ CpuFacts read_cpu_facts(const fs::path& root) {
           .memory_available_bytes = within_the_container(root, memory_of(root, "MemAvailable"))};
 }
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

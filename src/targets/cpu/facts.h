@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace kw::targets {
+namespace kw::cpu {
 
 struct Cache {
   int level;         // 1, 2, ...
@@ -40,4 +40,4 @@ struct CpuFacts {
 // `root` is where /proc and /sys are looked for; cores and the vector unit always are the running machine's.
 CpuFacts read_cpu_facts(const std::filesystem::path& root = "/");
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

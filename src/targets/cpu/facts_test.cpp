@@ -7,7 +7,7 @@
 
 #include "base/scratch.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 namespace fs = std::filesystem;
 
@@ -93,4 +93,4 @@ TEST(CpuFacts, CountsOnlyTheMemoryThatTheContainerLeaves) {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu

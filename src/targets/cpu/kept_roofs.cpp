@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/json.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace fs = std::filesystem;
 namespace {
 
@@ -125,4 +125,4 @@ Status keep_roofs(const Roofs& roofs, const CpuFacts& facts) {
 
 std::string roofs_as_json(const Roofs& roofs) { return json_of(roofs).dump(); }
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

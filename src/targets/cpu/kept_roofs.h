@@ -9,7 +9,7 @@
 #include "targets/cpu/facts.h"
 #include "targets/cpu/roofs.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 
 std::filesystem::path kept_roofs_file();
 
@@ -29,4 +29,4 @@ Status keep_roofs(const Roofs& roofs, const CpuFacts& facts = read_cpu_facts());
 // where FIGURE is {best, spread, stable, runs: [the bests of the last measurings]}.
 std::string roofs_as_json(const Roofs& roofs);
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/scratch.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 namespace fs = std::filesystem;
 
@@ -98,4 +98,4 @@ TEST_F(KeptRoofs, TellWhereTheyCannotBeKept) {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu

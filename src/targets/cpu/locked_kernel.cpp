@@ -31,6 +31,16 @@ Reason LockedKernel::run(std::size_t first, std::size_t count, Clock::time_point
   return reason.empty() ? registers() : reason;
 }
 
+std::optional<Reason> LockedKernel::run_watched(std::size_t call, Clock::time_point deadline) {
+#if defined(__x86_64__)
+  if (threads_ > 1) return std::nullopt;
+  Reason reason = cell_.run_watched(static_cast<std::uint32_t>(call), deadline);
+  return reason.empty() ? registers() : reason;
+#else
+  return std::nullopt;
+#endif
+}
+
 targets::FoundShape LockedKernel::found_shape(std::size_t call, std::size_t output) const {
   const host::FoundShapes& answer = cell_.control().found[call];
   const std::int32_t rank = answer.ranks[output];

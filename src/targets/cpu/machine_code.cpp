@@ -9,8 +9,9 @@
 #include <sstream>
 
 #include "base/filter.h"
+#include "base/json.h"
 
-namespace kw::inspect {
+namespace kw::cpu {
 namespace {
 
 struct Instruction {
@@ -208,6 +209,26 @@ Status ask_mca(std::span<Loop> loops) {
   return {};
 }
 
+Json json_of(const Loop& loop) {
+  return {{"function", loop.function},
+          {"depth", loop.depth},
+          {"instructions", loop.instructions},
+          {"vectorised", loop.vectorised()},
+          {"vector_bits", loop.vector_bits},
+          {"vector_arithmetic", loop.vector_arithmetic},
+          {"scalar_arithmetic", loop.scalar_arithmetic},
+          {"fused", loop.fused},
+          {"divisions", loop.divisions},
+          {"loads", loop.loads},
+          {"stores", loop.stores},
+          {"spills", loop.spills},
+          {"gathers", loop.gathers},
+          {"calls", loop.calls},
+          {"cycles", loop.cycles ? Json(*loop.cycles) : Json()},
+          {"busiest", loop.busiest},
+          {"code", loop.code}};
+}
+
 }  // namespace
 
 MachineCode loops_in(const std::string& disassembly) {
@@ -269,4 +290,10 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
   return text;
 }
 
-}  // namespace kw::inspect
+std::string as_json(const MachineCode& code) {
+  Json loops = Json::array();
+  for (const Loop& loop : code.loops) loops.push_back(json_of(loop));
+  return Json{{"loops", std::move(loops)}, {"missing", code.missing}}.dump();
+}
+
+}  // namespace kw::cpu

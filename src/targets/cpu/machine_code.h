@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace kw::inspect {
+namespace kw::cpu {
 
 struct Loop {
   std::string function;
@@ -45,5 +45,7 @@ MachineCode loops_in(const std::string& disassembly);
 
 // For a person or a model: a few lines a loop, the first loops.
 std::string as_text(const MachineCode& code, std::size_t most_loops = 3);
+// {loops: [{function, depth, instructions, vectorised, ..., code}], missing}
+std::string as_json(const MachineCode& code);
 
-}  // namespace kw::inspect
+}  // namespace kw::cpu

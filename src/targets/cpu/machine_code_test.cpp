@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kw::inspect {
+namespace kw::cpu {
 namespace {
 
 // As objdump shows a loop of clang's: eight floats a turn, a call and a spill.
@@ -38,4 +38,4 @@ TEST(MachineCode, SeesWhatALoopDoes) {
 }
 
 }  // namespace
-}  // namespace kw::inspect
+}  // namespace kw::cpu

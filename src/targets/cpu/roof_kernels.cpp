@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 
 // The next step of a walk that starts over at the end, without a jump: an inner loop per turn would be left by a jump
@@ -72,4 +72,4 @@ std::span<const RoofKernels> roof_kernels() {
   return kernels;
 }
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

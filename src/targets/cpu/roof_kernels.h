@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace kw::targets {
+namespace kw::cpu {
 
 enum class Pattern { read, write, copy, triad };  // triad: a = b + s * c
 inline constexpr Pattern kPatterns[] = {Pattern::read, Pattern::write, Pattern::copy, Pattern::triad};
@@ -38,4 +38,4 @@ struct RoofKernels {
 // Those that this machine can run, the widest first; at least one.
 std::span<const RoofKernels> roof_kernels();
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

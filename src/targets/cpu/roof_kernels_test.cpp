@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 
 constexpr std::size_t kFloats = 3 * kWalkBlockBytes / sizeof(float);
@@ -64,4 +64,4 @@ TEST(RoofKernels, EveryMachineHasAWalkForEveryPattern) {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <memory>
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 
 // Keeps the calling thread on one core while it lives. Where the system refuses, the measurement is only noisier.
@@ -276,4 +276,4 @@ double least_time_ns(const Roofs& roofs, const Cost& cost) {
                    cost.read_bytes / level.best_read_gbps(), cost.written_bytes / level.best_write_gbps()});
 }
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

@@ -15,7 +15,7 @@
 #include "targets/cpu/facts.h"
 #include "targets/cpu/roof_kernels.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 
 // A figure whose spread is within this is called stable.
 inline constexpr double kStableSpread = 0.05;
@@ -81,4 +81,4 @@ Result<Roofs> measure_roofs(const CpuFacts& facts = read_cpu_facts(), const Effo
 // written, and both) at the speed of the smallest level that holds them all, whichever is longest.
 double least_time_ns(const Roofs& roofs, const Cost& cost);
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

@@ -8,7 +8,7 @@
 
 #include "targets/cpu/roofs.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 
 struct Runs {
@@ -63,6 +63,6 @@ int run() {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu
 
-int main() { return kw::targets::run(); }
+int main() { return kw::cpu::run(); }

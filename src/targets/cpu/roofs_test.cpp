@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 
 LevelRoof level(const std::string& name, std::uint64_t size_bytes, double gbps) {
@@ -115,4 +115,4 @@ TEST(MeasureRoofs, LeavesTheProcessOnTheCoresItHad) {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu

@@ -1,15 +1,15 @@
 // The CPU of this machine.
 #include "targets/target.h"
 
+#include "targets/cpu/about.h"
 #include "targets/cpu/device.h"
-#include "targets/cpu/facts.h"
 
 namespace kw::targets {
 
 namespace {
 
 std::string identity(const std::string&) {
-  const CpuFacts facts = read_cpu_facts();
+  const cpu::CpuFacts facts = cpu::read_cpu_facts();
   return fmt::format("machine {} {} cores\n", facts.model, facts.usable_cores) + state_of("/usr/bin/g++") +
          state_of("/usr/bin/clang++");
 }
@@ -17,7 +17,22 @@ std::string identity(const std::string&) {
 }  // namespace
 
 Target cpu() {
-  return {.name = "cpu", .languages = {".cpp", ".c"}, .open = kw::cpu::CpuDevice::open, .identity = identity};
+  return {.name = "cpu",
+          .languages = {".cpp", ".c", ".cc", ".cxx"},
+          .open = kw::cpu::CpuDevice::open,
+          .identity = identity,
+          .facts = [](const std::string&) { return kw::cpu::device_facts(); },
+          .known_roofs = [](const std::string&) { return kw::cpu::known_roof_table(); },
+          .measure_roofs = [](const std::string&) { return kw::cpu::measured_roof_table(); },
+          .least_time = [](const std::string&, const Cost& cost,
+                           int threads) { return kw::cpu::least_time(cost, threads); },
+          .tools = kw::cpu::tools,
+          .build_options = kw::cpu::build_options,
+          .techniques = "cpu",
+          .build_command = kw::cpu::build_command,
+          .make_shared_calls = kw::cpu::shared_calls,
+          .make_shared_outputs = kw::cpu::shared_outputs,
+          .takeaway_program = "takeaway/main.cpp.in"};
 }
 
 }  // namespace kw::targets

@@ -11,7 +11,7 @@
 #include "base/filter.h"
 #include "base/process.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace fs = std::filesystem;
 namespace {
 
@@ -33,8 +33,6 @@ const Tool kTools[] = {
      .version_after = ", V",
      .only_with = "/proc/driver/nvidia",
      .also_in = "/usr/local/cuda/bin"},
-    {.name = "cmake", .use = "builds kw from its source", .package = "cmake", .version_after = "version "},
-    {.name = "ninja", .use = "builds kw from its source", .package = "ninja-build"},
 };
 
 bool is_within(const fs::path& path, const fs::path& folder) {
@@ -134,4 +132,4 @@ std::string install_command(std::span<const Tool> missing) {
   return (has_apt ? "apt-get install" : "install these packages of your system:") + packages;
 }
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

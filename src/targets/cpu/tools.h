@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kw::targets {
+namespace kw::cpu {
 
 struct Tool {
   std::string name;     // of the program
@@ -51,4 +51,4 @@ std::vector<Tool> missing_tools(std::span<const ToolFound> found);
 // "apt-get install g++ clang"; where there is no apt-get, the packages in words.
 std::string install_command(std::span<const Tool> missing);
 
-}  // namespace kw::targets
+}  // namespace kw::cpu

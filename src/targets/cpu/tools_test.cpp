@@ -7,7 +7,7 @@
 
 #include "base/scratch.h"
 
-namespace kw::targets {
+namespace kw::cpu {
 namespace {
 namespace fs = std::filesystem;
 
@@ -118,4 +118,4 @@ TEST(Tools, OfTheTableAllHaveAPackageAndAUse) {
 }
 
 }  // namespace
-}  // namespace kw::targets
+}  // namespace kw::cpu

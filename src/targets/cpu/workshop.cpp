@@ -25,27 +25,48 @@ constexpr std::size_t kMostErrors = 20;
 constexpr std::size_t kMostPrecompiled = 8;
 constexpr std::uint64_t kMostLibraryBytes = std::uint64_t{64} << 20;
 
-// kw-warden lies beside kw, or in libexec of the same prefix.
-Result<fs::path> find_warden() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = self.parent_path();
-  for (const fs::path& place :
-       {folder / "kw-warden", folder.parent_path() / "libexec" / "kernelwright" / "kw-warden"}) {
-    if (::access(place.c_str(), X_OK) == 0) return place;
-  }
-  return fail("kw-warden is missing: it belongs beside {}", self.string());
-}
+// The contracts' headers: a kernel for a GPU includes both.
+constexpr const char* kHeaders[] = {"kernelwright.h", "kernelwright_cuda.h"};
 
-// A folder that holds the header and may take precompiled ones; none where nothing can be written.
-Result<fs::path> header_folder(const fs::path& header) {
-  KW_TRY(const std::string text, read_file(header));
-  const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(text));
+// A folder that holds the headers and may take precompiled ones; none where nothing can be written.
+Result<fs::path> kept_headers(const fs::path& from) {
+  std::string all;
+  std::vector<std::string> texts;
+  for (const char* header : kHeaders) {
+    KW_TRY(std::string text, read_file(from / header));
+    all += text;
+    texts.push_back(std::move(text));
+  }
+  const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(all));
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail("{}: {}", folder.string(), error.message());
-  if (!fs::exists(folder / "kernelwright.h", error)) KW_CHECK(write_file(folder / "kernelwright.h", text));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!fs::exists(folder / kHeaders[i], error)) KW_CHECK(write_file(folder / kHeaders[i], texts[i]));
+  }
   return folder;
+}
+
+std::vector<std::string> base_flags(const std::string& language) {
+  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+}  // namespace
+
+Result<fs::path> find_part(const std::string& name) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path();
+  for (const fs::path& place : {folder / name, folder.parent_path() / "libexec" / "kernelwright" / name}) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return fail("{} is missing: it belongs beside {}", name, self.string());
 }
 
 std::string safe_name(const std::string& name) {
@@ -58,11 +79,6 @@ std::string safe_name(const std::string& name) {
   return extension == ".cpp" || extension == ".c" || extension == ".cc" || extension == ".cxx" ? safe : safe + ".cpp";
 }
 
-std::vector<std::string> base_flags(const std::string& language) {
-  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
-}
-
-// Why a compiler that ended so made no library. What the compilers themselves say is matched here alone.
 Reason reason_of(const sandbox::Ending& ending, const std::string& said, const std::vector<SourceError>& errors) {
   const auto says = [&](const char* words) { return said.find(words) != std::string::npos; };
   if (ending.exit_code == 112) return {ReasonCode::compiler_made_nothing};
@@ -83,14 +99,6 @@ Reason reason_of(const sandbox::Ending& ending, const std::string& said, const s
   return {ReasonCode::does_not_compile, {{"place", place}, {"message", first.message}}};
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += word + " ";
-  return text;
-}
-
-}  // namespace
-
 std::vector<SourceError> compiler_errors(const std::string& said, const Source& source) {
   const std::string own = safe_name(source.name);
   std::vector<SourceError> errors;
@@ -107,17 +115,48 @@ std::vector<SourceError> compiler_errors(const std::string& said, const Source& 
 
 Result<std::string> Library::code() const { return sandbox::content_of(file, kMostLibraryBytes); }
 
-Result<Workshop> Workshop::open() {
-  KW_TRY(const fs::path warden, find_warden());
+Result<ToolRun> run_tool(const sandbox::Sandbox& sandbox, const std::vector<std::string>& words,
+                         const std::string& source) {
+  std::string arguments;
+  for (const std::string& word : words) arguments += word + '\0';
+  KW_TRY(const sandbox::Descriptor text, sandbox::memory_file(source));
+  ToolRun run;
+  KW_TRY(run.made, sandbox::memory_file(std::uint64_t{0}));
+  KW_TRY(const sandbox::Descriptor said, sandbox::memory_file(std::uint64_t{0}));
+  if (::lseek(text.get(), 0, SEEK_SET) != 0) return fail("the source could not be handed over");
+  const int descriptors[] = {text.get(), run.made.get(), said.get()};
+  const sandbox::Limits limits{.memory_bytes = std::uint64_t{3} << 30,
+                               .disk_bytes = std::uint64_t{256} << 20,
+                               .processes = 32,
+                               .cpu_seconds = 2 * static_cast<std::uint32_t>(kMostBuildTime.count())};
+  const auto begin = sandbox::Clock::now();
+  KW_TRY(sandbox::Child child, sandbox.run("tool", limits, std::as_bytes(std::span(arguments)), descriptors));
+  run.ending = child.wait(begin + kMostBuildTime);
+  run.took_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
+  if (!run.ending) {
+    child.kill();
+    child.wait(sandbox::Clock::now() + 5s);
+    return run;
+  }
+  if (!run.ending->well()) {
+    KW_TRY(run.said, sandbox::content_of(said, 1 << 20));
+  }
+  return run;
+}
+
+Result<Workshop> Workshop::open(const std::vector<sandbox::Shown>& more) {
+  KW_TRY(const fs::path warden, find_part("kw-warden"));
   KW_TRY(const fs::path data, data_folder());
-  const fs::path header = data / "include" / "kernelwright.h";
+  const fs::path include = data / "include";
   Workshop workshop;
   workshop.lock_ = std::make_unique<std::mutex>();
-  const auto folder = header_folder(header);
+  const auto folder = kept_headers(include);
   workshop.keeps_ = folder.ok() && ::access(folder->c_str(), W_OK) == 0;
   std::error_code error;
-  workshop.headers_ = {folder.ok() ? folder->string() : fs::canonical(header.parent_path(), error).string(), "/kw"};
-  KW_TRY(sandbox::Sandbox sandbox, sandbox::Sandbox::start(warden, {workshop.headers_}));
+  workshop.headers_ = {folder.ok() ? folder->string() : fs::canonical(include, error).string(), "/kw"};
+  std::vector<sandbox::Shown> shown = {workshop.headers_};
+  shown.insert(shown.end(), more.begin(), more.end());
+  KW_TRY(sandbox::Sandbox sandbox, sandbox::Sandbox::start(warden, shown));
   workshop.sandbox_ = std::make_unique<sandbox::Sandbox>(std::move(sandbox));
   return workshop;
 }
@@ -177,6 +216,7 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
     words.push_back(word);
   }
   words.push_back("-I" + folder);
+  if (!precompiled.empty()) words.push_back("-I" + sandbox_->place_of(headers_));
   if (!header) {
     if (choice.compiler == "g++") words.push_back(fmt::format("-fmax-errors={}", kMostErrors));
     if (choice.compiler == "clang++") words.push_back(fmt::format("-ferror-limit={}", kMostErrors));
@@ -188,34 +228,18 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
     for (const auto& [name, value] : choice.values) words.push_back(fmt::format("-DKW_SET_{}=~,{}", name, value));
     words.insert(words.end(), {"-shared", "-Wl,-z,now,-z,relro,-z,defs,--build-id=none"});
   }
-  std::string arguments;
-  for (const std::string& word : words) arguments += word + '\0';
-
-  KW_TRY(const sandbox::Descriptor text, sandbox::memory_file(source.text));
-  KW_TRY(sandbox::Descriptor made, sandbox::memory_file(std::uint64_t{0}));
-  KW_TRY(const sandbox::Descriptor said, sandbox::memory_file(std::uint64_t{0}));
-  if (::lseek(text.get(), 0, SEEK_SET) != 0) return fail("the source could not be handed over");
-  const int descriptors[] = {text.get(), made.get(), said.get()};
-  const sandbox::Limits limits{.memory_bytes = std::uint64_t{3} << 30,
-                               .disk_bytes = std::uint64_t{256} << 20,
-                               .processes = 32,
-                               .cpu_seconds = 2 * static_cast<std::uint32_t>(kMostBuildTime.count())};
-  const auto begin = sandbox::Clock::now();
-  KW_TRY(sandbox::Child child, sandbox_->run("tool", limits, std::as_bytes(std::span(arguments)), descriptors));
-  auto ending = child.wait(begin + kMostBuildTime);
+  KW_TRY(ToolRun run, run_tool(*sandbox_, words, source.text));
   auto built = std::make_unique<Library>();
-  built->build_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
+  built->build_ns = run.took_ns;
+  const std::optional<sandbox::Ending>& ending = run.ending;
   if (!ending) {
-    child.kill();
-    child.wait(sandbox::Clock::now() + 5s);
     built->reason = {ReasonCode::compiler_timed_out, {{"seconds", kMostBuildTime.count()}}};
     return built;
   }
   if (ending->well()) {
-    built->file = std::move(made);
+    built->file = std::move(run.made);
     return built;
   }
-  KW_TRY(const std::string words_said, sandbox::content_of(said, 1 << 20));
   if (ending->exit_code >= 120 && ending->exit_code < 126) {
     return fail("the sandbox could not be closed around the compiler (step {})", ending->exit_code - 120);
   }
@@ -223,8 +247,8 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
     return fail("{} cannot be started; on Debian: apt-get install --reinstall {}", compiler.string(),
                 choice.compiler == "g++" ? "g++" : "clang");
   }
-  built->errors = compiler_errors(words_said, source);
-  built->reason = reason_of(*ending, words_said, built->errors);
+  built->errors = compiler_errors(run.said, source);
+  built->reason = reason_of(*ending, run.said, built->errors);
   return built;
 }
 

@@ -29,9 +29,12 @@ class Library final : public targets::Built {
 class Workshop {
  public:
   // Starts the sandbox. Works without a folder to keep things in, only slower.
-  static Result<Workshop> open();
+  // `more`: further folders that tools see, read-only.
+  static Result<Workshop> open(const std::vector<sandbox::Shown>& more = {});
 
   const sandbox::Sandbox& sandbox() const { return *sandbox_; }
+  // The folder of the contracts' headers, as tools see it.
+  std::string header_folder() const { return sandbox_->place_of(headers_); }
 
   // A source that does not compile is a Library with a reason; an Error is a machine without a compiler.
   // May be called from several threads.
@@ -50,6 +53,23 @@ class Workshop {
   std::unique_ptr<std::mutex> lock_;   // of what follows
   std::set<std::string> precompiled_;  // folders
 };
+
+// A tool's run in the sandbox. `words`: the name that the source gets, the name of the file that is made, then the
+// command (host/roles.h).
+struct ToolRun {
+  std::optional<sandbox::Ending> ending;  // none: it did not end in time, and was ended
+  sandbox::Descriptor made;
+  std::string said;  // of one that did not end well
+  std::uint64_t took_ns = 0;
+};
+Result<ToolRun> run_tool(const sandbox::Sandbox& sandbox, const std::vector<std::string>& words,
+                         const std::string& source);
+// A program that is a part of kw: beside it, or in libexec of the same prefix.
+Result<std::filesystem::path> find_part(const std::string& name);
+// The name that a source gets in the sandbox.
+std::string safe_name(const std::string& name);
+// Why a compiler that ended so made nothing. What compilers themselves say is matched there alone.
+Reason reason_of(const sandbox::Ending& ending, const std::string& said, const std::vector<SourceError>& errors);
 
 // Reads "file:line:column: error: message" lines, and shows the source's lines around them.
 std::vector<SourceError> compiler_errors(const std::string& said, const Source& source);

@@ -38,7 +38,7 @@ class ScriptBuilt final : public targets::Built {
 
 class Memory final : public targets::Calls {
  public:
-  Status lay_out(const targets::Instance& instance, std::span<const targets::Place> places, Random&) override {
+  Status lay_out(const targets::Instance& instance, std::span<const targets::Placement> places, Random&) override {
     calls.assign(places.size(), {});
     for (auto& call : calls) {
       for (const TensorType& type : instance.inputs) call.emplace_back(type.dtype, type.shape);
@@ -180,7 +180,7 @@ class ScriptDevice final : public targets::Device {
   std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(); }
   std::uint64_t group_bytes() const override { return 1 << 20; }
   std::size_t most_calls() const override { return 16; }
-  std::optional<double> least_time_ns(const Cost&, int) const override { return 1000; }
+  std::optional<double> least_time_ns(const Cost&, int threads) const override { return 1000.0 / threads; }
   bool alive() override { return true; }
 };
 

@@ -6,9 +6,12 @@
 namespace kw::targets {
 
 Target made_up() {
-  return {.name = "made_up", .languages = {".txt"}, .open = kw::made_up::open, .identity = [](const std::string&) {
-            return std::string("made up\n");
-          }};
+  return {.name = "made_up",
+          .languages = {".txt"},
+          .open = kw::made_up::open,
+          .identity = [](const std::string&) { return std::string("made up\n"); },
+          .build_options = [] { return BuildOptions{.compilers = {"none"}, .here = {"none"}}; },
+          .plain_kernel = [](const ops::Graph&) -> Result<std::string> { return std::string("lap_ns 20000"); }};
 }
 
 }  // namespace kw::targets

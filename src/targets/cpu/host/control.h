@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "sandbox/filters.h"
-#include "targets/cpu/contract.h"
+#include "targets/contract.h"
 
 namespace kw::host {
 
@@ -26,6 +26,9 @@ inline constexpr std::size_t kMostCalls = 256;
 inline constexpr std::size_t kMostTensors = 64;  // of one call, inputs and outputs together
 inline constexpr std::size_t kMostOutputs = 16;
 inline constexpr std::size_t kMostRegions = 4096;
+inline constexpr std::size_t kMostInstances = 2;
+// As kernelwright.h says it.
+inline constexpr std::uint64_t kMostStackBytes = std::uint64_t{2} << 20;
 inline constexpr std::size_t kMostImageBytes = 128 * 1024;
 
 enum class Command : std::uint32_t {
@@ -76,6 +79,8 @@ struct Control {
   std::uint32_t call_count;
   std::uint32_t tensor_count;   // of one call
   std::uint32_t shapes_wanted;  // some outputs have shapes that the kernel finds
+  std::uint32_t instances;      // that are prepared, each for an equal share of the calls
+  std::uint32_t watched;        // writes to outputs are watched (watch.h)
   std::uint32_t reserved;
   std::uint64_t scratch_bytes;
   std::uint64_t kept_bytes;
@@ -98,6 +103,8 @@ struct Control {
   std::uint32_t varies;    // it says KW_VARIES
   std::uint32_t registers_changed;
   std::uint64_t scratch_used;
+  std::uint32_t rewritten;  // 1 + the output beside which was written
+  std::uint64_t stack_end;  // what lies below is more stack than a kernel may use
   Fault fault;
   std::int32_t statuses[kMostCalls];  // by themselves: the fewer lines change hands, the less a turn takes
   FoundShapes found[kMostCalls];

@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 #include "targets/cpu/host/rest.h"
 #include "targets/cpu/host/roles.h"
 #include "targets/cpu/host/warmth.h"
+#include "targets/cpu/host/watch.h"
 
 namespace kw::host {
 namespace {
@@ -33,8 +36,24 @@ constexpr int kCrashed = 101;
 
 Control* control = nullptr;
 
+// From here down a kernel gets as much stack as the contract says. The system counts from the stack's upper end, where
+// the name of the program lies.
+std::uint64_t limit_stack() {
+  constexpr std::uint64_t kPage = 4096, kOurs = 64 * 1024;  // what the host needs between here and a call
+  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  if (name == nullptr) return 0;
+  const std::uint64_t top = (reinterpret_cast<std::uint64_t>(name) + std::strlen(name) + kPage) / kPage * kPage;
+  const std::uint64_t end = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - kOurs - kMostStackBytes;
+  if (end >= top) return 0;
+  const rlimit limit{top - end, top - end};
+  return ::setrlimit(RLIMIT_STACK, &limit) == 0 ? end : 0;
+}
+
+std::uint64_t stack_end = 0;
+
 bool before(sandbox::Job& job) {
   if (job.descriptors.size() < 6) return false;
+  stack_end = limit_stack();
   const int file = ::open(kLibraryFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return false;
   struct stat about {};
@@ -46,10 +65,14 @@ bool before(sandbox::Job& job) {
   ::close(file);
   ::close(kLibrary);
   // Nothing else of the file system is there from here on.
-  return written && (!job.tier->view || ::chroot(".") == 0);
+  return written && (!job.isolation->view || ::chroot(".") == 0);
 }
 
-void on_signal(int signal, siginfo_t* about, void*) {
+Watch watch;
+
+void on_signal(int signal, siginfo_t* about, void* context) {
+  if (signal == SIGSEGV && watch.let_write(reinterpret_cast<std::uint64_t>(about->si_addr), context)) return;
+  if (signal == SIGTRAP && watch.look(context)) return;
   control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
                     reinterpret_cast<std::uint64_t>(about->si_addr)};
   ::_exit(kCrashed);
@@ -152,6 +175,12 @@ class Host {
  private:
   using Function = int (*)(kw_call*);
 
+  // What one prepared instance keeps.
+  struct Kept {
+    unsigned char* memory = nullptr;
+    std::uint64_t used = 0;
+  };
+
   // The judge wrote these; a candidate may have written over them since. What is out of bounds ends the process.
   void check(bool good) const {
     if (!good) ::_exit(kCrashed + 1);
@@ -162,10 +191,14 @@ class Host {
       ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
     }
     if (scratch_ != nullptr) ::munmap(scratch_, scratch_bytes_);
-    if (kept_ != nullptr) ::munmap(kept_, kept_bytes_);
+    for (Kept& kept : kept_) {
+      if (kept.memory != nullptr) ::munmap(kept.memory, kept_bytes_);
+      kept = {};
+    }
     mapped_count_ = control->region_count;
     check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
-          control->call_count <= kMostCalls && control->tensor_count <= kMostTensors);
+          control->call_count <= kMostCalls && control->tensor_count <= kMostTensors && control->instances > 0 &&
+          control->instances <= kMostInstances);
     for (std::uint32_t i = 0; i < mapped_count_; ++i) {
       const Region region = mapped_[i] = control->regions[i];
       const int rights = region.writable ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -177,7 +210,6 @@ class Host {
     scratch_bytes_ = control->scratch_bytes;
     kept_bytes_ = control->kept_bytes;
     scratch_ = memory(scratch_bytes_);
-    kept_ = memory(kept_bytes_);
     most_used_ = 0;
     image_bytes_ = control->image_bytes;
     std::memcpy(image_, control->image, image_bytes_);
@@ -187,24 +219,30 @@ class Host {
     wants_shapes_ = control->shapes_wanted != 0;
     standing_count_ = 0;
     call_count_ = control->call_count;
-    prepared_ = nullptr;
-    prepared_bytes_ = 0;
-    kw_call* call = set_up(0);
+    const std::uint32_t instances = control->instances;
+    calls_each_ = std::max(call_count_ / instances, 1u);
+    for (std::uint32_t i = 0; i < instances; ++i) {
+      kept_[i].memory = memory(kept_bytes_);
+      prepare(kept_[i], i * calls_each_);
+    }
+  }
+
+  void prepare(Kept& kept, std::uint32_t first_call) {
+    kw_call* call = set_up(first_call);
     if (prepare_ == nullptr) return;
     for (int i = 0; i < call->input_count; ++i) {
       if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
     }
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
-    call->kept = kept_;
+    call->kept = kept.memory;
     call->kept_bytes = static_cast<std::int64_t>(kept_bytes_);
     control->stage = Stage::prepare;
     const int status = prepare_(call);
     control->stage = Stage::idle;
     note_registers();
     if (status != KW_OK) say(call);
-    if (call->kept_used > 0) prepared_ = kept_;
-    prepared_bytes_ = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
-    ::mprotect(kept_, kept_bytes_, PROT_READ);
+    kept.used = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
+    ::mprotect(kept.memory, kept_bytes_, PROT_READ);
   }
 
   void stand(std::uint32_t first, std::uint32_t count) {
@@ -227,7 +265,11 @@ class Host {
     if (control->spin) {
       while (control->go.load(std::memory_order_acquire) != sequence) rest();
     }
-    for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls_[i]);
+    if (control->watched && count == 1) {
+      statuses[0] = run_watched();
+    } else {
+      for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls_[i]);
+    }
     control->done.store(sequence, std::memory_order_release);
     note_registers();
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -244,11 +286,29 @@ class Host {
     control->scratch_used = most_used_;
   }
 
+  int run_watched() {
+    constexpr std::uint64_t kSizes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2};  // by KW_FLOAT32 and so on
+    const kw_call& call = *calls_[0];
+    for (int i = 0; i < call.output_count; ++i) {
+      const auto begin = reinterpret_cast<std::uint64_t>(call.outputs[i].data);
+      const auto bytes = static_cast<std::uint64_t>(call.outputs[i].count) * kSizes[call.outputs[i].dtype];
+      for (std::uint32_t k = 0; k < mapped_count_; ++k) {
+        const Region& region = mapped_[k];
+        if (begin < region.address || begin >= region.address + region.size_bytes) continue;
+        watch.add(begin, bytes, region.address, region.size_bytes);
+      }
+    }
+    watch.begin();
+    const int status = run_(calls_[0]);
+    control->rewritten = watch.end();
+    return status;
+  }
+
   // While others had their turns, what this process needs has gone out of the caches. The inputs have other values yet.
   void warm(std::uint32_t first, std::uint32_t count) const {
     check(first + count <= call_count_);
-    if (bytes_of(first, count) + prepared_bytes_ > kMostWarmBytes) return;
-    const Block prepared[] = {{kept_, prepared_bytes_}};
+    if (bytes_of(first, count) + kept_[0].used > kMostWarmBytes) return;
+    const Block prepared[] = {{kept_[0].memory, kept_[0].used}};
     for (int pass = 0; pass < kWarmPasses; ++pass) {
       read_tensors(first, count, kLineBytes);
       read_side_by_side(prepared, kLineBytes);
@@ -289,7 +349,8 @@ class Host {
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
     call->scratch = scratch_;
     call->scratch_bytes = static_cast<std::int64_t>(scratch_bytes_);
-    call->prepared = prepared_;
+    const Kept& kept = kept_[index / calls_each_ % kMostInstances];
+    call->prepared = kept.used > 0 ? kept.memory : nullptr;
     return call;
   }
 
@@ -324,10 +385,9 @@ class Host {
   Function prepare_ = nullptr;
   const Registers usual_ = (reset_registers(), registers());
   unsigned char* scratch_ = nullptr;
-  unsigned char* kept_ = nullptr;
-  const void* prepared_ = nullptr;
-  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, prepared_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
-  std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0;
+  Kept kept_[kMostInstances];
+  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
+  std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0, calls_each_ = 1;
   std::uint32_t standing_first_ = 0, standing_count_ = 0;
   bool wants_shapes_ = false;
   kw_call* calls_[kMostCalls] = {};
@@ -343,10 +403,11 @@ int run(sandbox::Job& job) {
   if (shared == MAP_FAILED) return kCrashed + 2;
   control = static_cast<Control*>(shared);
   ::close(kControl);
+  control->stack_end = stack_end;
   catch_faults();
   static Host host;
   control->stage = Stage::load;
-  const std::string file = job.tier->view ? "/kernel.so" : job.work_folder + "/" + kLibraryFile;
+  const std::string file = job.isolation->view ? "/kernel.so" : job.work_folder + "/" + kLibraryFile;
   if (const char* problem = host.load(file.c_str()); problem != nullptr) {
     control->failed = 1;
     std::snprintf(control->message, sizeof control->message, "%s", problem);
@@ -355,7 +416,7 @@ int run(sandbox::Job& job) {
   catch_faults();
   control->stage = Stage::loaded;
   const auto filter = control->threads > 1 ? sandbox::Filter::threads : sandbox::Filter::kernel;
-  if (job.tier->seccomp && !sandbox::load_filter(sandbox::filter_of(filter))) return kCrashed + 3;
+  if (job.isolation->seccomp && !sandbox::load_filter(sandbox::filter_of(filter))) return kCrashed + 3;
   Host::answer();
   host.serve();
 }

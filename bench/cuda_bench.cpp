@@ -1,0 +1,176 @@
+// Figures of the CUDA target.
+//
+//   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, for the device's architecture or,
+//   with no
+//                                      GPU, for sm_90a: which there are, and how long a build takes
+//   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU
+//   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
+//   differs kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
+//
+// TASK PART: only tasks whose name holds it. Prints the failures and one line of figures.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "judge/judge.h"
+#include "judge/plain_source.h"
+#include "suites/catalog.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since_s(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+constexpr char kDevice[] = "cuda:0";
+
+std::vector<Task> tasks_with(const std::string& part) {
+  std::vector<Task> found;
+  const auto suites = suites::installed_suites();
+  if (!suites.ok()) return found;
+  for (const suites::Suite& suite : *suites) {
+    for (const Task& task : suite.tasks) {
+      if (task.name.find(part) != std::string::npos) found.push_back(task);
+    }
+  }
+  return found;
+}
+
+// f(task) for all tasks from several threads; what it returns is counted, by its first word, and printed where it says
+// more than that.
+int for_all(const std::vector<Task>& tasks, unsigned threads, const std::function<std::string(const Task&)>& f) {
+  std::atomic<std::size_t> next = 0;
+  std::map<std::string, int> counts;
+  std::mutex lock;
+  const auto begin = Clock::now();
+  const auto work = [&] {
+    for (std::size_t i = next++; i < tasks.size(); i = next++) {
+      const std::string result = f(tasks[i]);
+      const std::lock_guard guard(lock);
+      ++counts[result.substr(0, result.find(' '))];
+      if (result.find(' ') != std::string::npos) fmt::print("{:<40} {}\n", tasks[i].name, result);
+      std::fflush(stdout);
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned i = 0; i < threads; ++i) workers.emplace_back(work);
+  workers.clear();
+  fmt::print("{} tasks in {:.1f} s:", tasks.size(), since_s(begin));
+  for (const auto& [name, count] : counts) fmt::print(" {} {}", name, count);
+  fmt::print("\n");
+  return counts.contains("right") || counts.contains("built") ? 0 : 1;
+}
+
+// The innermost part of a long message.
+std::string short_of(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text.substr(0, 300);
+}
+
+std::string built(judge::Judge& judge, const Task& task) {
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return "error " + short_of(graph.error().message);
+  const auto source = judge::plain_source(kDevice, *graph);
+  if (!source.ok()) return "missing " + short_of(source.error().message);
+  const auto tunables = read_tunables(source->text);
+  const auto choice = choose(*tunables, {}, targets::build_options(kDevice));
+  if (!choice.ok()) return "error " + short_of(choice.error().message);
+  const auto code = judge.device().build(*source, *choice);
+  if (!code.ok()) return "error " + short_of(code.error().message);
+  return (*code)->ok() ? "built" : "failed " + short_of(text_of((*code)->reason));
+}
+
+judge::Case case_of(const Task& task, targets::Source source) {
+  judge::Case one{.device = kDevice, .task = &task, .source = std::move(source)};
+  one.plain = false;
+  return one;
+}
+
+std::string judged(judge::Judge& judge, const Task& task) {
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return "error " + short_of(graph.error().message);
+  auto source = judge::plain_source(kDevice, *graph);
+  if (!source.ok()) return "missing";
+  judge::Case one = case_of(task, std::move(*source));
+  one.timed = false;
+  const auto inspected = judge.inspect(one);
+  if (!inspected.ok()) return "error " + short_of(inspected.error().message);
+  const Verdict& verdict = inspected->verdict;
+  return verdict.accepted() ? "right"
+                            : fmt::format("wrong {}: {}", name_of(verdict.stage), short_of(text_of(verdict.reason)));
+}
+
+int noise(judge::Judge& judge) {
+  int claims = 0;
+  for (const char* name : {"Relu", "Softmax", "MatMul", "Add"}) {
+    const auto task = suites::find_task(name);
+    if (!task.ok()) continue;
+    const auto source = judge::plain_source(kDevice, *ops::resolve(*task));
+    if (!source.ok()) continue;
+    judge::Case one = case_of(*task, *source);
+    one.against = {*source};
+    one.pairs = 300;
+    const auto begin = Clock::now();
+    const auto verdict = judge.judge(one);
+    if (!verdict.ok() || !verdict->accepted() || verdict->speedups.empty()) {
+      fmt::print("{}: {}\n", name, verdict.ok() ? text_of(verdict->reason) : verdict.error().message);
+      continue;
+    }
+    const Speedup& against = verdict->speedups[0];
+    claims += against.claimed;
+    fmt::print("{:<12} {:>9.2f} us, {:>3} pairs, ratio {:.4f} [{:.4f}, {:.4f}], twin {:.2f} %, {} ({:.2f} s)\n", name,
+               verdict->time_ns.value_or(0) / 1000, against.pairs, against.median, against.low, against.high,
+               100 * verdict->noise.value_or(0), against.claimed ? "CLAIMED" : "no claim", since_s(begin));
+  }
+  return claims == 0 ? 0 : 1;
+}
+
+int speed(judge::Judge& judge) {
+  for (const char* name : {"Relu", "Softmax", "MatMul"}) {
+    const auto task = suites::find_task(name);
+    if (!task.ok()) continue;
+    const auto source = judge::plain_source(kDevice, *ops::resolve(*task));
+    if (!source.ok()) continue;
+    for (int i = 0; i < 3; ++i) {
+      judge::Case one = case_of(*task, {"kernel.cu", source->text + fmt::format("// {}\n", i)});
+      one.against = {*source};
+      one.pairs = 100;
+      const auto begin = Clock::now();
+      const auto verdict = judge.judge(one);
+      fmt::print("{:<12} candidate {}: {:.2f} s{}\n", name, i, since_s(begin),
+                 verdict.ok() && verdict->accepted() ? "" : " NOT ACCEPTED");
+    }
+  }
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::string mode = words.empty() ? "" : words[0];
+  auto judge = judge::Judge::open(kDevice);
+  if (!judge.ok()) {
+    fmt::print(stderr, "{}\n", judge.error().message);
+    return 2;
+  }
+  const std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
+  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
+  if (mode == "build") return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
+  if (mode == "plain") {
+    return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
+  }
+  if (mode == "noise") return noise(*judge);
+  if (mode == "speed") return speed(*judge);
+  fmt::print(stderr, "kw_cuda_bench build|plain|noise|speed [TASK PART]\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int argc, char** argv) { return kw::run({argv + 1, argv + argc}); }

@@ -1,0 +1,382 @@
+#include "fuzz/borders.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "agents/answer.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/terminal.h"
+#include "compose/outside_text.h"
+#include "compose/techniques.h"
+#include "core/settings_json.h"
+#include "core/tunables.h"
+#include "inspect/errors.h"
+#include "inspect/outline.h"
+#include "judge/verdict_json.h"
+#include "llm/events.h"
+#include "llm/providers.h"
+#include "llm/wire.h"
+#include "mcp/desk.h"
+#include "mcp/gate.h"
+#include "mcp/protocol.h"
+#include "ops/graph.h"
+#include "rivals/answers.h"
+#include "rivals/framework.h"
+#include "runs/batch_file.h"
+#include "runs/order.h"
+#include "settings/settings.h"
+#include "store/by_hand.h"
+#include "store/exchange.h"
+#include "store/packed.h"
+#include "suites/catalog.h"
+#include "suites/onnx_file.h"
+#include "suites/onnx_task.h"
+#include "suites/suite.h"
+#include "suites/task_snapshot.h"
+
+namespace kw::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+void promise(bool kept) {
+  if (!kept) __builtin_trap();
+}
+
+// Files of a folder that are small enough to be damaged in a way that matters.
+std::vector<std::string> files_in(const fs::path& folder, const std::string& ending, std::size_t most = 16) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ending && entry.file_size() < 20'000) paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  std::vector<std::string> texts;
+  for (const fs::path& path : paths) {
+    if (texts.size() < most) texts.push_back(*read_file(path));
+  }
+  return texts;
+}
+
+Border without_state(std::string name, double weight, std::vector<std::string> seeds, void (*take)(std::string_view)) {
+  return {std::move(name), weight, std::move(seeds), [take](const fs::path&) -> Take { return take; }};
+}
+
+// --- texts -----------------------------------------------------------------------------------------------------------
+
+void take_json(std::string_view text) {
+  const Json json = Json::parse_quietly(text);
+  if (json.is_discarded()) return;
+  promise(Json::parse(json.dump()) == json);
+}
+
+void take_settings(std::string_view text) {
+  const TextOfFile file{"/nowhere/kw.toml", std::string(text)};
+  (void)settings::settings_that_need_trust(file).ok();
+  for (const char* name : {"fast", "openai:gpt-5"}) (void)llm::endpoint_named(name, file).ok();
+}
+
+void take_suite(std::string_view text) {
+  const auto suite = suites::parse_suite(text, "fuzz");
+  if (!suite.ok()) return;
+  for (const Task& task : suite->tasks) (void)ops::resolve(task).ok();
+}
+
+// Each open length gets a value, so that shapes are inferred and not only asked for.
+void take_onnx(std::string_view bytes) {
+  const auto model = suites::parse_onnx(bytes, "fuzz");
+  if (!model.ok()) return;
+  Lengths lengths;
+  for (const suites::OnnxValue& input : model->inputs) {
+    if (!input.lengths) continue;
+    for (const Length& length : *input.lengths) {
+      if (!length.name.empty()) lengths.emplace(length.name, static_cast<std::int64_t>(2 + lengths.size()));
+    }
+  }
+  for (const auto& task : {suites::task_from_node(*model, "#0", lengths), suites::task_from_model(*model, lengths)}) {
+    if (task.ok()) (void)ops::resolve(*task).ok();
+  }
+}
+
+void take_names(std::string_view text) {
+  compose::Identifiers identifiers;
+  const std::string once = identifiers.add(text), again = identifiers.add(text);
+  promise(once != again);
+  for (const std::string& name : {once, again}) {
+    promise(!name.empty() && std::ranges::all_of(name, [](char c) { return std::isalnum(c) || c == '_'; }));
+  }
+  const std::string remark = compose::remark(text), literal = compose::string_literal(text);
+  for (const char c : remark) promise(c >= ' ' && c < 127 && c != '\\' && c != '*');
+  promise(literal.size() >= 2 && literal.substr(1, literal.size() - 2).find_first_of("\"\n\r?") == std::string::npos);
+  promise(compose::file_stem(text).find_first_of("/.") == std::string::npos);
+}
+
+void take_terminal(std::string_view text) {
+  for (const std::string& shown : {fit_for_terminal(text), fit_for_a_line(text)}) {
+    for (const char c : shown) promise(static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t');
+    promise(shown.find("\xe2\x80\xae") == std::string::npos && shown.find("\xc2\x9b") == std::string::npos);
+  }
+}
+
+// --- kernels ---------------------------------------------------------------------------------------------------------
+
+void take_kernel(std::string_view source) {
+  const auto tunables = read_tunables(source);
+  if (!tunables.ok()) return;
+  const auto choice = choose(*tunables, {}, targets::build_options(judge::kUsualDevice));
+  if (choice.ok()) (void)with_tunables_fixed(source, *choice).ok();
+}
+
+void take_source_to_show(std::string_view source) {
+  (void)inspect::outline_of(source);
+  (void)inspect::unclosed_brace(source);
+  const auto errors = inspect::errors_in(source, {{"kernel.cpp", std::string(source)}});
+  (void)inspect::as_text(errors);
+}
+
+Take techniques(const fs::path& scratch) {
+  return [file = scratch / "technique.h"](std::string_view text) {
+    if (!write_file(file, text).ok()) return;
+    (void)compose::read_technique(file).ok();
+  };
+}
+
+// --- records ---------------------------------------------------------------------------------------------------------
+
+void take_packed(std::string_view bytes) {
+  (void)store::unpack(bytes).ok();
+  (void)store::unpack_pairs(bytes).ok();
+}
+
+void take_recorded(std::string_view text) {
+  const std::string json(text);
+  (void)judge::verdict_from_json(json).ok();
+  (void)suites::task_of_snapshot(json).ok();
+  (void)settings_from_json(json).ok();
+  (void)runs::order_of({.id = 1, .about = {.strategy = "", .rules = json}}).ok();
+  (void)runs::order_of({.id = 1, .about = {.strategy = "auto", .rules = json}}).ok();
+  (void)runs::order_of({.id = 1, .about = {.strategy = "rounds", .rules = json}}).ok();
+}
+
+store::Store recorded_store(const fs::path& folder) {
+  auto made = store::Store::open(folder);
+  promise(made.ok());
+  const auto run = made->begin_run({.command = "kw eval --batch x", .seed = 7, .rules = R"({"threads":1})"},
+                                   std::vector{store::item_by_hand(1, "// one\n"), store::item_by_hand(2, "// two\n")});
+  promise(run.ok());
+  const Verdict verdict = store::verdict_by_hand(100, 2);
+  const auto around = store::around_by_hand(*made->add_machine(store::machine_by_hand()));
+  promise(made->record(made->open_items(*run)->at(0).id, verdict, store::json_by_hand(verdict), around).ok());
+  return *std::move(made);
+}
+
+std::string exported_run() {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("kw_fuzz_seed_{}", ::getpid());
+  std::ostringstream out;
+  promise(store::export_json_lines(recorded_store(folder), 1, out).ok());
+  fs::remove_all(folder);
+  return out.str();
+}
+
+// Every input into an empty store; one that was taken is asked for all that it holds.
+Take imports(const fs::path& scratch) {
+  auto store = std::make_shared<store::Store>(*store::Store::open(scratch / "store"));
+  return [store](std::string_view text) {
+    const auto imported = store::import_json_lines(*store, store::lines_in(std::string(text)), "fuzz");
+    if (!imported.ok()) return;
+    std::ostringstream out;
+    (void)store->runs().ok();
+    (void)store::export_json_lines(*store, imported->run, out).ok();
+    (void)store::export_table(*store, imported->run, out).ok();
+    (void)store->open_items(imported->run).ok();
+    promise(store->accepted_kernels(store::hash_of(store::task_by_hand()), "this")->empty());
+    promise(store->remove_run(imported->run).ok());
+  };
+}
+
+std::string store_file() {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("kw_fuzz_store_{}", ::getpid());
+  { (void)recorded_store(folder); }
+  std::string bytes = *read_file(store::Store::file_in(folder));
+  fs::remove_all(folder);
+  return bytes;
+}
+
+Take stores(const fs::path& scratch) {
+  return [scratch](std::string_view bytes) {
+    for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
+      fs::remove(store::Store::file_in(scratch).string() + ending);
+    }
+    if (!write_file(store::Store::file_in(scratch), bytes).ok()) return;
+    const auto store = store::Store::open_existing(scratch);
+    if (!store.ok()) return;
+    (void)store->runs().ok();
+    (void)store->each_recorded(1, [](const store::Recorded&) { return Status(); }).ok();
+    (void)store->open_items(1).ok();
+    (void)store->accepted_kernels(store::hash_of(store::task_by_hand()), "this").ok();
+  };
+}
+
+Take batches(const fs::path& scratch) {
+  return [file = (scratch / "batch.jsonl").string(),
+          tasks = std::map<std::string, Task>{{"Relu", *suites::find_task("Relu")}}](std::string_view text) {
+    auto known = tasks;
+    if (!write_file(file, text).ok()) return;
+    auto lines = runs::parse_batch(file, {}, known);
+    if (lines.ok()) (void)runs::items_of(*lines, "fuzz");
+  };
+}
+
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+// The first byte says how it comes: whole or as a stream, in which pieces, and by whose protocol.
+void take_llm(std::string_view text) {
+  if (text.empty()) return;
+  const auto how = static_cast<unsigned char>(text.front());
+  text.remove_prefix(1);
+  for (const llm::Provider& provider : llm::all_providers()) {
+    if (provider.protocol == nullptr) continue;
+    const llm::Endpoint endpoint{.provider = &provider, .model = "m"};
+    llm::Hearing hearing(*provider.protocol);
+    llm::Posted posted{.response = {.status = how % 16 == 0 ? 500 : 200,
+                                    .content_type = how % 2 == 0 ? "application/json" : "text/event-stream",
+                                    .retry_after_s = {},
+                                    .body = {}},
+                       .trouble = {}};
+    const std::size_t step = how < 64 ? 1 + how % 7 : text.size() + 1;
+    for (std::size_t at = 0; at < text.size(); at += step) {
+      posted.response.body += text.substr(at, step);
+      if (hearing.take(posted.response, text.substr(at, step))) break;
+    }
+    (void)hearing.answer(posted, endpoint, {});
+  }
+}
+
+void take_words_of_a_model(std::string_view text) {
+  const std::string answer(text);
+  (void)agents::code_in(answer, "int x;\nint y;\n");
+  (void)agents::plan_in(answer, {{.name = "plan"}, {.name = "kind", .allowed = {"a", "b"}}});
+  (void)agents::without_thoughts(answer);
+}
+
+void take_rival(std::string_view text) {
+  (void)rivals::trial_from_json(std::string(text));
+  const auto answer = rivals::answer_in(std::string(text));
+  if (!answer.ok()) return;
+  (void)rivals::about_in(*answer);
+  (void)rivals::folded_in(*answer);
+  const auto times = rivals::times_in(*answer, 2);
+  if (times.ok()) promise(times->shapes.size() == 2 && times->each_ns.size() == 2);
+}
+
+// --- clients ---------------------------------------------------------------------------------------------------------
+
+void take_http(std::string_view text) {
+  const std::size_t end = std::min(text.find("\r\n\r\n"), text.size());
+  (void)mcp::read_head(text.substr(0, end)).ok();
+  // The same bytes as a chunked body, in pieces.
+  mcp::ChunkReader reader(1000);
+  std::string raw, body;
+  for (std::size_t at = 0; at < text.size(); at += 7) {
+    raw += text.substr(at, 7);
+    if (reader.take(raw, body) != mcp::ChunkReader::State::wants_more) break;
+    promise(body.size() <= 1000);
+  }
+}
+
+Take messages(const fs::path& scratch) {
+  std::shared_ptr<mcp::Desk> desk = *mcp::Desk::open({.store_folder = scratch, .command = "fuzz"});
+  auto conversation = std::make_shared<mcp::Conversation>(*desk);
+  return [desk, conversation](std::string_view text) {
+    const mcp::Taken taken = conversation->take(text);
+    if (taken.reply) promise(!Json::parse_quietly(taken.reply->text).is_discarded());
+    // What is to be worked on is not begun: kernels are judged by other tests.
+  };
+}
+
+std::vector<std::string> good_messages() {
+  std::vector<std::string> made = {
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}})",
+      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"no"}})",
+      R"({"jsonrpc":"2.0","id":"five","method":"tools/list"})",
+      R"({"jsonrpc":"2.0","id":6,"method":"resources/list","params":{"cursor":"100"}})",
+      R"({"jsonrpc":"2.0","id":4,"result":{}})"};
+  for (const char* call : {R"("submit_kernel","arguments":{"task":"Relu","source":"int x","settings":{"flags":"-O1"}})",
+                           R"("list_tasks","arguments":{"category":"Matrix","limit":3})",
+                           R"("wait_for_verdict","arguments":{"id":"r1.1","seconds":0.01})",
+                           R"("take_best","arguments":{"task":"Relu"})"}) {
+    made.push_back(fmt::format(R"({{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":{}}}}})", call));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<Border> all_borders(const fs::path& project) {
+  const Verdict verdict = store::verdict_by_hand(100, 2);
+  const std::string snapshot = suites::snapshot_of(*suites::find_task("Relu"));
+  runs::Order search{.kind = store::RunKind::search, .tasks = {*suites::find_task("Relu")}, .out = "/somewhere"};
+  const std::vector<std::string> model_answers = {
+      R"(a{"choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}})",
+      "cdata: {\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\n\ndata: "
+      "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+      R"(b{"content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}})",
+      "event: content_block_delta\r\ndata: "
+      "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}"
+      "\r\n\r\nevent: message_stop\r\ndata: {\"type\":\"message_stop\"}\r\n\r\n",
+      R"(p{"error":{"type":"overloaded","message":"later"}})"};
+  std::vector<std::string> json = {
+      judge::verdict_as_json(verdict), snapshot, runs::run_of(search, "x").rules,
+      R"({"a":[1,-2,3.5e-7,true,false,null,"\u00e4\ud83d\ude00\n"],"b":{"c":{}},"d":18446744073709551615})"};
+  return {
+      without_state("JSON", 150, json, take_json),
+      without_state(
+          "settings (kw.toml, models)", 60,
+          {"rival = \"mnn\"\ninstall = false\nstore = \"x\"\nthreads = 2\nbudget = 1.5\n[model.fast]\nprovider = "
+           "\"openai\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:9/v1\"\nkey = \"k\"\ntries = 3\nwhole_s = 9.5\n",
+           "[model.\"openai:gpt-5\"]\nprovider = \"command\"\nmodel = \"x y\"\nstream = true\n"},
+          take_settings),
+      without_state("suites", 50, files_in(project / "tests/corpus/suite", ".toml"), take_suite),
+      {"batches",
+       4,
+       {R"({"task":"Relu","source":"int x;","id":7,"author":"me","notes":"n","set":{"TILE":8},"parents":[1]})"
+        "\n"
+        R"({"task":"Relu","file":"a.cpp"})"},
+       batches},
+      without_state("ONNX models", 110, files_in(project / "tests/corpus/onnx_file", ".onnx"), take_onnx),
+      {"imports", 15, {exported_run()}, imports},
+      {"store files", 4, {store_file()}, stores},
+      without_state("packed columns", 80,
+                    {store::pack("some text, some text, some text"),
+                     store::pack_pairs(std::vector<Pair>{{1, 2}, {3, 4}, {100, 101}})},
+                    take_packed),
+      without_state("verdicts, tasks, orders of records", 40, json, take_recorded),
+      {"MCP messages", 50, good_messages(), messages},
+      without_state("HTTP heads and chunks", 110,
+                    {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Length: 12\r\n\r\n",
+                     "4\r\nabcd\r\n3e;x=y\r\n" + std::string(62, 'x') + "\r\n0\r\nA: b\r\n\r\n"},
+                    take_http),
+      without_state("answers and events of models", 110, model_answers, take_llm),
+      without_state("kernels and plans in answers", 40,
+                    {"<think>x</think>Here:\n```cpp\nKW_KERNEL(call) { }\n```\n", R"({"plan":"faster","kind":"a"})",
+                     "<<<<<<< SEARCH\nint x;\n=======\nint z;\n>>>>>>> REPLACE\n"},
+                    take_words_of_a_model),
+      without_state("answers of rivals", 70,
+                    {R"({"times_ns":[10,12.5],"overhead_ns":3,"shapes":[[[2,3],[]],null]})",
+                     R"({"version":"1.2","settings":["fast","exact"],"folded":"x"})",
+                     R"({"state":"right","setting":"fast","why":"","time_ns":10,"overhead_ns":1})", R"({"error":"x"})"},
+                    take_rival),
+      without_state("tunables of kernels", 50, files_in(project / "kernels/cpu", ".h", 6), take_kernel),
+      without_state("outlines and compiler errors", 6, files_in(project / "tests/failing_compiles", ".cc", 12),
+                    take_source_to_show),
+      {"directives of techniques", 4, files_in(project / "kernels/cpu", ".h", 6), techniques},
+      without_state("names into code", 60,
+                    {"x", "scores.weight:0", "a\"; system(\"id\"); //", "*/ int x; /*",
+                     "?"
+                     "?/\n#x"},
+                    take_names),
+      without_state("text to the terminal", 40,
+                    {"plain \x1b[31m \xe2\x80\xae \xc2\x9b", "\xc3\xa4\xf0\x9f\x98\x80\n\t"}, take_terminal)};
+}
+
+}  // namespace kw::fuzz

@@ -1,0 +1,301 @@
+/* kernelwright_cuda.h, version 1: the contract between a CUDA kernel and whoever launches it.
+ *
+ * A CUDA kernel is one .cu source that is compiled twice: by NVRTC, for its device code, and by the host's C++
+ * compiler, for its plan. The plan is a function that looks at the shapes and attributes of a call and writes down what
+ * is to be launched. It never touches the GPU: it runs locked up, returns data, and the caller checks that data and
+ * launches it as one graph.
+ *
+ *     #include <kernelwright_cuda.h>
+ *
+ *     KW_TUNE(BLOCK, 256, 128, 256, 512);
+ *
+ *     #ifdef __CUDACC__
+ *     extern "C" __global__ void relu(const float* x, float* y, int64_t count) {
+ *       const int64_t i = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
+ *       if (i < count) y[i] = x[i] > 0 ? x[i] : 0;
+ *     }
+ *     #else
+ *     KW_PLAN(plan) {
+ *       const int64_t count = plan.input(0).count();
+ *       plan.launch("relu", kw::blocks(count, BLOCK), BLOCK, plan.input(0), plan.output(0), count);
+ *     }
+ *     #endif
+ *
+ * Device code
+ *   - Kernels are extern "C" __global__ functions. NVRTC compiles C++20 for exactly the device's architecture. CUDA's
+ * own headers may be included where the toolkit has them (<cuda_fp16.h>, <mma.h>, <cuda/barrier>), nothing else.
+ *   - No kernel launches another one, prints, or allocates.
+ * The plan
+ *   - An argument of a launch is a tensor of the call, memory from plan.scratch or plan.keep, a TMA descriptor
+ *     (plan.tensor_map), or a value: a number, or a structure of numbers of at most 2,048 bytes, passed as its bytes.
+ * Types must be those of the kernel's parameters: int64_t for int64_t, float for float.
+ *   - Launches run one after another: each sees all that those before it wrote. Those made with plan.prepare run once
+ *     for given shapes and constants, untimed, and see constants and kept memory only: to pack weights.
+ *   - Of constant inputs of at most 4,096 bytes the plan sees the values (`data<T>()`); of others the shape.
+ *   - plan.fail("why") says that this call cannot be served.
+ * What the caller promises
+ *   - Tensors are dense and row-major, aligned to their element's size and no further. A tensor may be empty. Tensors
+ * do not overlap. Memory before the first and after the last element is not the kernel's to read or to write.
+ *   - Inputs are read-only. Outputs and scratch memory hold anything when a call begins.
+ * What the kernel promises
+ *   - Every element of every output is written, from the inputs, the attributes and kept memory: from nothing else. The
+ *     same inputs give the same bits at any address, whatever ran before (or it says KW_VARIES).
+ *   - It keeps the precision of its tensors' type: float32 means float32, not TF32.
+ *
+ * Stability: within version 1 things are only added.
+ */
+#ifndef KERNELWRIGHT_CUDA_H
+#define KERNELWRIGHT_CUDA_H
+
+#ifdef __CUDACC__ /* device code */
+
+#define KW_CONTRACT_VERSION 1
+#define KW_MAX_RANK 8
+
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long size_t;
+#else
+#include <stdint.h>
+#endif
+
+/* As in kernelwright.h. */
+#define KW_SECOND_(first, second, ...) second
+#define KW_SECOND(...) KW_SECOND_(__VA_ARGS__)
+#define KW_TUNE(NAME, DEFAULT, ...) static constexpr int NAME = KW_SECOND(KW_SET_##NAME, DEFAULT, 0)
+#define KW_REQUIRE(...) static_assert(__VA_ARGS__, "KW_REQUIRE")
+#define KW_FLAGS(...) extern int kw_declared
+#define KW_VARIES() extern int kw_declared
+
+#else /* the plan */
+
+#include <kernelwright.h>
+
+namespace kw {
+
+/* How many blocks of this size hold `count` elements. */
+inline int64_t blocks(int64_t count, int64_t block) { return (count + block - 1) / block; }
+
+struct Dim3 {
+  int64_t x = 1, y = 1, z = 1;
+  Dim3(int64_t x_ = 1, int64_t y_ = 1, int64_t z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+/* A tensor of the call, as the plan knows it. */
+class PlanTensor {
+ public:
+  PlanTensor(const kw_tensor* tensor, int kind, int index) : tensor_(tensor), kind_(kind), index_(index) {}
+  Shape shape() const { return Shape(tensor_->rank, tensor_->shape); }
+  int64_t shape(int axis) const { return shape()[axis]; }
+  int rank() const { return tensor_->rank; }
+  int64_t count() const { return tensor_->count; }
+  int dtype() const { return tensor_->dtype; }
+  /* The values of a small constant; null of any other tensor. */
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(tensor_->data);
+  }
+  int kind() const { return kind_; }
+  int index() const { return index_; }
+
+ private:
+  const kw_tensor* tensor_;
+  int kind_, index_;
+};
+
+/* Memory on the device that the plan asked for: a place in the call's scratch memory or in what is kept. */
+struct PlanMemory {
+  int kind;
+  int64_t offset;
+};
+
+/* A TMA descriptor in words: the caller encodes it. Lengths, strides and boxes from the innermost axis on; strides in
+ * bytes, without that of the innermost axis. `swizzle`: 0, 32, 64 or 128 bytes. `fill_nan`: what lies outside is NaN
+ * instead of zero. */
+struct TensorMap {
+  PlanMemory memory{-1, 0}; /* or a tensor, below */
+  int tensor_kind = -1, tensor_index = 0;
+  int dtype = KW_FLOAT32;
+  int rank = 0;
+  int64_t lengths[5] = {}, strides[4] = {}, box[5] = {};
+  int swizzle = 0;
+  int l2_promotion = 128;
+  int fill_nan = 0;
+};
+
+/* What is launched, as bytes. The caller reads it with the same layout (src/targets/cuda/plan.cpp). */
+class Plan : public Node {
+ public:
+  enum Kind { kInput = 0, kOutput = 1, kScratch = 2, kKept = 3, kValue = 4, kTensorMap = 5, kFoundShape = 6 };
+
+  Plan(kw_call* call, unsigned char* bytes, int64_t room) : Node(call, 0), bytes_(bytes), room_(room) {}
+
+  int inputs() const { return call_->input_count; }
+  int outputs() const { return call_->output_count; }
+  PlanTensor input(int index) const {
+    return {index < call_->input_count ? &call_->inputs[index] : &none_, kInput, index};
+  }
+  PlanTensor output(int index) const {
+    return {index < call_->output_count ? &call_->outputs[index] : &none_, kOutput, index};
+  }
+  Node node(int index) const { return Node(call_, index); }
+
+  /* Device memory for a call, with anything in it; aligned to 256 bytes. */
+  PlanMemory scratch(int64_t size_bytes) { return {kScratch, take(&scratch_, size_bytes)}; }
+  /* Device memory that lasts, for launches of plan.prepare to fill; aligned to 256 bytes. */
+  PlanMemory keep(int64_t size_bytes) { return {kKept, take(&kept_, size_bytes)}; }
+  /* Where a kernel writes the shape that it found of an output whose shape depends on values: int64_t rank, then the
+   * lengths. */
+  PlanMemory found_shape(int output) const { return {kFoundShape, output}; }
+
+  /* The next launch's, where it has them. */
+  Plan& shared(int64_t size_bytes) {
+    shared_ = size_bytes;
+    return *this;
+  }
+  Plan& cluster(Dim3 blocks) {
+    cluster_ = blocks;
+    return *this;
+  }
+
+  template <class... Arguments>
+  void launch(const char* kernel, Dim3 grid, Dim3 block, const Arguments&... arguments) {
+    begin(kernel, 0, grid, block, sizeof...(arguments));
+    (add(arguments), ...);
+  }
+  template <class... Arguments>
+  void prepare(const char* kernel, Dim3 grid, Dim3 block, const Arguments&... arguments) {
+    begin(kernel, 1, grid, block, sizeof...(arguments));
+    (add(arguments), ...);
+  }
+
+  void fail(const char* why) {
+    if (call_->message[0] == 0) strncpy(call_->message, why, sizeof call_->message - 1);
+    failed_ = true;
+  }
+
+  /* For KW_PLAN alone. */
+  int finish() {
+    if (failed_) return KW_FAILED;
+    const int64_t end = at_;
+    at_ = 0;
+    number(kMagic);
+    number(launches_);
+    number(scratch_);
+    number(kept_);
+    number(end);
+    return KW_OK;
+  }
+  static constexpr int64_t kMagic = 0x314e414c50574b; /* KWPLAN1 */
+  static constexpr int64_t kHeadBytes = 40;
+
+ private:
+  int64_t take(int64_t* used, int64_t size_bytes) {
+    const int64_t begin = (*used + 255) / 256 * 256;
+    if (size_bytes < 0 || size_bytes > (int64_t{1} << 46)) {
+      fail("the plan asks for an impossible amount of memory");
+      return 0;
+    }
+    *used = begin + size_bytes;
+    return begin;
+  }
+  void put(const void* data, int64_t size_bytes) {
+    if (size_bytes > room_ - at_) return fail("the plan is longer than the room that there is for it");
+    memcpy(bytes_ + at_, data, static_cast<size_t>(size_bytes));
+    at_ += size_bytes;
+  }
+  void number(int64_t value) { put(&value, 8); }
+  void text(const void* data, int64_t size_bytes) {
+    number(size_bytes);
+    put(data, size_bytes);
+  }
+  void begin(const char* kernel, int once, Dim3 grid, Dim3 block, int64_t count) {
+    ++launches_;
+    text(kernel, static_cast<int64_t>(strlen(kernel)));
+    number(once);
+    for (const Dim3& one : {grid, block, cluster_}) number(one.x), number(one.y), number(one.z);
+    number(shared_);
+    number(count);
+    shared_ = 0;
+    cluster_ = Dim3();
+  }
+  void add(const PlanTensor& tensor) { number(tensor.kind()), number(tensor.index()); }
+  void add(const PlanMemory& memory) { number(memory.kind), number(memory.offset); }
+  void add(const TensorMap& map) {
+    number(kTensorMap);
+    const bool tensor = map.tensor_kind >= 0;
+    number(tensor ? map.tensor_kind : map.memory.kind), number(tensor ? map.tensor_index : map.memory.offset);
+    number(map.dtype), number(map.rank);
+    for (int64_t one : map.lengths) number(one);
+    for (int64_t one : map.strides) number(one);
+    for (int64_t one : map.box) number(one);
+    number(map.swizzle), number(map.l2_promotion), number(map.fill_nan);
+  }
+  template <class T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && sizeof(T) <= 2048,
+                  "an argument is a tensor, memory of the plan, or a value of at most 2,048 bytes");
+    number(kValue);
+    text(&value, sizeof value);
+  }
+
+  static inline const kw_tensor none_ = {};
+  unsigned char* bytes_;
+  int64_t room_;
+  int64_t at_ = kHeadBytes;
+  int64_t launches_ = 0, scratch_ = 0, kept_ = 0, shared_ = 0;
+  Dim3 cluster_;
+  bool failed_ = false;
+};
+
+/* The call that a plan is made for comes as bytes (a kw_call with offsets in place of pointers, then the values of
+ * small constants), and the plan leaves as bytes. */
+template <class Function>
+int run_plan(kw_call* outer, Function function) {
+  const auto* from = static_cast<const unsigned char*>(outer->inputs[0].data);
+  const int64_t size_bytes = outer->inputs[0].count;
+  auto* image = static_cast<unsigned char*>(kw_scratch(outer, size_bytes));
+  if (image == nullptr) return KW_FAILED;
+  memcpy(image, from, static_cast<size_t>(size_bytes));
+  const auto pointer = [image](auto*& field) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    field = field == nullptr ? nullptr : reinterpret_cast<Field>(image + reinterpret_cast<size_t>(field));
+  };
+  auto* call = reinterpret_cast<kw_call*>(image);
+  pointer(call->inputs);
+  pointer(call->outputs);
+  pointer(call->attributes);
+  for (int i = 0; i < call->input_count; ++i) pointer(const_cast<kw_tensor&>(call->inputs[i]).data);
+  for (int i = 0; i < call->attribute_count; ++i) {
+    auto& attribute = const_cast<kw_attribute&>(call->attributes[i]);
+    pointer(attribute.name);
+    pointer(attribute.integers);
+    pointer(attribute.reals);
+    pointer(attribute.texts);
+    for (int k = 0; attribute.texts != nullptr && k < attribute.count; ++k) {
+      pointer(const_cast<const char*&>(attribute.texts[k]));
+    }
+  }
+  Plan plan(call, static_cast<unsigned char*>(outer->outputs[0].data), outer->outputs[0].count);
+  function(plan);
+  const int status = plan.finish();
+  memcpy(outer->message, call->message, sizeof outer->message);
+  return status;
+}
+
+} /* namespace kw */
+
+#define KW_PLAN(plan)                                                                   \
+  static void kw_plan_of_a_call(kw::Plan& plan);                                        \
+  KW_EXPORT int kw_run(kw_call* call) { return kw::run_plan(call, kw_plan_of_a_call); } \
+  static void kw_plan_of_a_call([[maybe_unused]] kw::Plan& plan)
+
+#endif
+#endif

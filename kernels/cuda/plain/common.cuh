@@ -1,0 +1,82 @@
+// What every plain CUDA kernel uses: an input as its plan knows it, and arithmetic in the widest type.
+#pragma once
+
+#include <kernelwright_cuda.h>
+
+#ifdef __CUDACC__
+// Sums and functions of float types are computed in double, of integers in 64 bits.
+template <class T>
+struct WideOf {
+  using type = int64_t;
+};
+template <>
+struct WideOf<float> {
+  using type = double;
+};
+template <>
+struct WideOf<double> {
+  using type = double;
+};
+template <>
+struct WideOf<uint64_t> {
+  using type = uint64_t;
+};
+template <class T>
+using Wide = typename WideOf<T>::type;
+
+__device__ inline double infinity() { return __longlong_as_double(0x7ff0000000000000); }
+#else
+struct Given {
+  kw::Shape shape;
+  const void* data = nullptr;  // of a small constant
+  int dtype = 0;
+  bool there = false;
+
+  // Element i of a small constant of integers.
+  int64_t integer(int64_t i) const {
+    return dtype == KW_INT32 ? static_cast<const int32_t*>(data)[i] : static_cast<const int64_t*>(data)[i];
+  }
+};
+
+inline int from_front(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+#endif
+
+// Element i of a result comes from element at(i) of an operand: where lengths are repeated the stride is 0.
+struct Strided {
+  int64_t rank;
+  int64_t lengths[8];  // of the result
+  int64_t strides[8];
+  int64_t offset;
+#ifdef __CUDACC__
+  __device__ int64_t at(int64_t i) const {
+    int64_t from = offset;
+    for (int64_t axis = rank - 1; axis >= 0; --axis) {
+      from += i % lengths[axis] * strides[axis];
+      i /= lengths[axis];
+    }
+    return from;
+  }
+#endif
+};
+
+#ifndef __CUDACC__
+inline kw::Shape broadcast(const kw::Shape& a, const kw::Shape& b) {
+  kw::Shape both = a.rank >= b.rank ? a : b;
+  const kw::Shape& other = a.rank >= b.rank ? b : a;
+  for (int i = 1; i <= other.rank; ++i) {
+    if (both[-i] == 1) both[-i] = other[-i];
+  }
+  return both;
+}
+
+inline Strided broadcast_to(const kw::Shape& from, const kw::Shape& to) {
+  Strided view{to.rank, {}, {}, 0};
+  int64_t step = 1;
+  for (int i = 1; i <= to.rank; ++i) {
+    view.lengths[to.rank - i] = to[-i];
+    view.strides[to.rank - i] = i <= from.rank && from[-i] != 1 ? step : 0;
+    if (i <= from.rank) step *= from[-i];
+  }
+  return view;
+}
+#endif

@@ -1,0 +1,135 @@
+// Sessions with an author that follows a script, on a device that is made up (tests/targets/made_up): no model is
+// asked.
+#include "agents/session.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "suites/catalog.h"
+
+namespace kw::agents {
+namespace {
+
+// What the author says, one a round.
+std::deque<Round>& script() {
+  static std::deque<Round> rounds;
+  return rounds;
+}
+
+class ScriptedAuthor final : public Author {
+ public:
+  Round next(Work&, Talk&) override {
+    if (script().empty()) return {.problem = "the script is over"};
+    Round round = script().front();
+    script().pop_front();
+    return round;
+  }
+};
+
+AuthorKind scripted(bool judges_the_start) {
+  return {.name = "scripted", .usual_rounds = 3, .judges_the_start = judges_the_start, .make = [] {
+            return std::unique_ptr<Author>(new ScriptedAuthor());
+          }};
+}
+
+class ASession : public testing::Test {
+ protected:
+  ASession()
+      : judge_(*judge::Judge::open("made_up")),
+        client_(*llm::Client::open(*llm::endpoint_named("command:false"))),
+        prompts_(*Prompts::open()),
+        task_(*suites::find_task("Relu")) {
+    for (auto& [name, value] : task_.lengths) value = 8;
+    graph_ = *ops::resolve(task_);
+    options_.author = scripted(true);
+    options_.start = "lap_ns 20000";
+    options_.rules.device = "made_up";
+    options_.rules.budget_s = 0.1;
+    script().clear();
+  }
+
+  static Round kernel(const std::string& text) { return {.role = RoundRole::accelerator, .source = text}; }
+
+  SessionResult run() {
+    recorded_.clear();
+    auto result = run_session(judge_, task_, graph_, client_, prompts_, options_,
+                              [&](const Round& round, const judge::Case& asked, double) -> Status {
+                                EXPECT_EQ(asked.device, "made_up");
+                                EXPECT_EQ(asked.source.name, "kernel.txt");
+                                recorded_.push_back(round.number);
+                                return {};
+                              });
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+    return *std::move(result);
+  }
+
+  judge::Judge judge_;
+  llm::Client client_;
+  Prompts prompts_;
+  Task task_;
+  ops::Graph graph_;
+  SessionOptions options_;
+  std::vector<int> recorded_;
+};
+
+TEST_F(ASession, JudgesTheStartThenEachRoundAndKnowsTheBest) {
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 1000\nwrong"), kernel("lap_ns 10000")};
+  const SessionResult result = run();
+  ASSERT_EQ(result.work.rounds.size(), 4u);
+  EXPECT_EQ(recorded_, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(result.work.rounds[0].role, RoundRole::start);
+  EXPECT_TRUE(result.work.rounds[1].right());
+  EXPECT_FALSE(result.work.rounds[2].right());
+  ASSERT_NE(result.work.best(), nullptr);
+  EXPECT_EQ(result.work.best()->number, 1);
+  EXPECT_EQ(result.over, "");
+}
+
+TEST_F(ASession, JudgesNoKernelTwice) {
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 5000")};
+  options_.rounds = 2;
+  const SessionResult result = run();
+  ASSERT_EQ(result.work.rounds.size(), 3u);
+  EXPECT_EQ(result.work.rounds[2].problem, "the same kernel as in round 1");
+  EXPECT_FALSE(result.work.rounds[2].verdict);
+}
+
+TEST_F(ASession, RecordsARoundWithoutAKernel) {
+  script() = {{.role = RoundRole::coder, .problem = "no code in the answer"}};
+  options_.rounds = 1;
+  const SessionResult result = run();
+  EXPECT_EQ(recorded_, (std::vector<int>{0, 1}));
+  EXPECT_FALSE(result.work.rounds[1].verdict);
+}
+
+TEST_F(ASession, GoesOnAfterTheRoundsThatAreRecorded) {
+  script() = {kernel("lap_ns 5000")};
+  options_.rounds = 1;
+  options_.before = run().work.rounds;
+  script() = {kernel("lap_ns 4000")};
+  options_.rounds = 2;
+  const SessionResult result = run();
+  EXPECT_EQ(recorded_, (std::vector<int>{2})) << "neither the start nor the first round is judged again";
+  EXPECT_EQ(result.work.best()->number, 2);
+}
+
+TEST_F(ASession, EndsWhenARoundCannotBeRecorded) {
+  script() = {kernel("lap_ns 5000")};
+  const auto result = run_session(judge_, task_, graph_, client_, prompts_, options_,
+                                  [](const Round&, const judge::Case&, double) -> Status { return fail("disk full"); });
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "disk full");
+}
+
+TEST_F(ASession, TellsAPromptHowFarFromTheLeastTimeAKernelIs) {
+  options_.author = scripted(false);
+  options_.rounds = 1;
+  script() = {kernel("lap_ns 5000")};
+  const SessionResult result = run();
+  ASSERT_EQ(result.work.rounds.size(), 1u);
+  EXPECT_NE(result.work.rounds[0].performance.find("time: "), std::string::npos) << result.work.rounds[0].performance;
+}
+
+}  // namespace
+}  // namespace kw::agents

@@ -1,0 +1,43 @@
+#include "cli/target_flag.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/settings.h"
+#include "judge/judge.h"
+#include "targets/target.h"
+
+namespace kw::cli {
+
+Option target_option() {
+  return {.name = "--target",
+          .value = "NAME",
+          .help =
+              "the device that kernels run on: cpu, cuda:0; unless said, what the setting target says, or cpu, or "
+              "what a source's ending belongs to"};
+}
+
+Result<std::string> device_of(const Arguments& arguments, const std::vector<std::string>& sources) {
+  const std::string said = setting(arguments, "target");
+  std::string device = said.empty() ? judge::kUsualDevice : said;
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  if (device == target.name) device = target.first_device();
+  bool insisted = !said.empty();
+  for (const std::string& source : sources) {
+    KW_TRY(device, targets::device_for(source, device, insisted));
+    insisted = true;  // the first has said it for all
+  }
+  return device;
+}
+
+void know_roofs(const std::string& device) {
+  const auto target = targets::target_of(device);
+  if (!target.ok() || !target->measure_roofs || targets::known_roofs(device).ok()) return;
+  fmt::print(stderr, "kw: measuring what this machine can do at most, about six seconds, once\n");
+  const auto roofs = target->measure_roofs(device);
+  if (!roofs.ok()) return fmt::print(stderr, "kw: {}; going on without\n", roofs.error().message);
+  for (const std::string& note : roofs->notes) fmt::print(stderr, "kw: {}\n", note);
+}
+
+}  // namespace kw::cli

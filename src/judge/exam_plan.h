@@ -1,0 +1,27 @@
+// Which cases a candidate is tried on: shapes, input classes, numbers of threads. Every examination draws its own, so
+// that no table of shapes helps anybody.
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "core/task.h"
+#include "ops/op.h"
+
+namespace kw::judge {
+
+struct PlannedCase {
+  Lengths lengths;
+  ops::InputClass input_class = ops::InputClass::typical;
+  bool thin = false;      // for a look at precision (precision.h)
+  bool hidden = false;    // its author does not know the shape
+  bool optional = false;  // left out where the cases before took long
+  int threads = 1;
+};
+
+// The task's own shape first: typical values, one of the harder classes whatever it costs, and the others while there
+// is time. Then hidden shapes, which are many and mostly small; a third of them with typical values. Where the task
+// leaves no length open, its own shape again and again.
+std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random);
+
+}  // namespace kw::judge

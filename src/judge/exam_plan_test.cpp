@@ -1,0 +1,66 @@
+#include "judge/exam_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace kw::judge {
+namespace {
+
+Task relu(Lengths lengths) {
+  Task task;
+  task.name = "t";
+  Value x{.name = "x", .lengths = {}};
+  for (const auto& [name, value] : lengths) x.lengths.push_back({value, name});
+  if (lengths.empty()) x.lengths = {{64, ""}, {32, ""}};
+  task.lengths = std::move(lengths);
+  task.values = {x};
+  task.nodes = {{.op = "Relu", .attributes = {}, .inputs = {"x"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  return task;
+}
+
+TEST(ExamPlan, HasAHardClassOnTheOwnShapeThatIsNotOptional) {
+  Random random(1);
+  std::set<ops::InputClass> required;
+  for (int i = 0; i < 60; ++i) {
+    for (const PlannedCase& one : plan_exam(relu({{"N", 100}}), 1, random)) {
+      if (!one.hidden && !one.optional && one.input_class != ops::InputClass::typical) required.insert(one.input_class);
+    }
+  }
+  EXPECT_EQ(required.size(), std::size(ops::kAllInputClasses) - 1) << "each is the required one now and then";
+}
+
+TEST(ExamPlan, MeetsAConditionOnFivePercentOfTheLengths) {
+  Random random(2);
+  int met = 0, both = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<PlannedCase> plan = plan_exam(relu({{"N", 300}, {"D", 500}}), 1, random);
+    // Of log(1200), 5 %.
+    met += std::ranges::any_of(
+        plan, [](const PlannedCase& one) { return one.lengths.at("N") >= 100 && one.lengths.at("N") <= 142; });
+    // Of both ranges 3.5 %; and they cost much.
+    both += std::ranges::any_of(
+        plan, [](const PlannedCase& one) { return one.lengths.at("N") > 300 && one.lengths.at("D") > 500; });
+  }
+  EXPECT_GE(met, 37);
+  EXPECT_GE(both, 20);
+}
+
+TEST(ExamPlan, TriesEveryNumberOfThreadsUpToTheOneJudged) {
+  Random random(3);
+  std::set<int> threads;
+  for (const PlannedCase& one : plan_exam(relu({{"N", 100}}), 3, random)) threads.insert(one.threads);
+  EXPECT_EQ(threads, (std::set<int>{1, 2, 3}));
+}
+
+TEST(ExamPlan, GoesOnWithTheOwnShapeWhereNoLengthIsOpen) {
+  Random random(4);
+  const std::vector<PlannedCase> plan = plan_exam(relu({}), 1, random);
+  EXPECT_GT(plan.size(), 50u);
+  EXPECT_TRUE(std::ranges::none_of(plan, &PlannedCase::hidden));
+}
+
+}  // namespace
+}  // namespace kw::judge

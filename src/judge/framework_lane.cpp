@@ -1,0 +1,133 @@
+#include "judge/framework_lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/compare.h"
+#include "ops/graph.h"
+
+namespace kw::judge {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Its worker is given up when an answer takes longer.
+constexpr auto kMostTime = 20s;
+// Where less of a call's time is the operator's own, the measured overhead is too rough to be taken off.
+constexpr double kLeastOwnShare = 0.05;
+
+}  // namespace
+
+Result<std::vector<Tensor>> outputs_of(const FrameworkRival& framework, const targets::Outputs& outputs,
+                                       const Instance& instance, std::size_t call) {
+  const std::vector<Shape> found = framework.shapes(call);
+  Reason problem;
+  std::vector<Tensor> tensors = targets::read_outputs(
+      outputs, instance, call,
+      [&](std::size_t output) -> targets::FoundShape {
+        const Shape& shape = output < found.size() ? found[output] : instance.outputs[output].shape;
+        return {.rank = static_cast<std::int64_t>(shape.rank()), .lengths = shape.lengths()};
+      },
+      &problem);
+  if (!problem.empty()) return fail("{}", text_of(problem));
+  return tensors;
+}
+
+FrameworkLane FrameworkLane::open(FrameworkRival& framework, const Instance& instance, int threads) {
+  FrameworkLane lane(framework);
+  if (const FrameworkStatus outcome = framework.enter(instance, threads)) {
+    lane.drop(outcome->text, outcome->kind != FrameworkFailure::Kind::refused);
+  }
+  return lane;
+}
+
+void FrameworkLane::drop(std::string why, bool by_accident) {
+  if (!in()) return;
+  dropped_ = (by_accident ? "this time " : "") + (why.empty() ? "failed" : std::move(why));
+  by_accident_ = by_accident;
+}
+
+Status FrameworkLane::arrange(targets::Device& device, const targets::Calls& calls, const Instance& instance,
+                              int core) {
+  if (!in()) return {};
+  KW_TRY(outputs_, device.make_outputs(calls));
+  const std::optional<targets::SharedCalls> shared = calls.shared_with(*outputs_);
+  if (!shared) {
+    drop("its process cannot reach the memory of " + device.name());
+    return {};
+  }
+  if (instance.threads == 1) framework_->pin(core);
+  if (const FrameworkStatus outcome = framework_->arrange(*shared, instance, Clock::now() + kMostTime))
+    drop(outcome->text, true);
+  return {};
+}
+
+void FrameworkLane::poison(int calls, std::uint8_t value) const {
+  for (int call = 0; call < calls; ++call) outputs_->poison(static_cast<std::size_t>(call), value, false);
+}
+
+void FrameworkLane::lap(int calls) {
+  double time_ns = 0;
+  const auto count = static_cast<std::uint32_t>(calls);
+  const FrameworkStatus outcome = framework_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
+  if (outcome) return drop(outcome->text, true);
+  laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
+  overheads_ns_.push_back(framework_->overhead_ns());
+}
+
+double FrameworkLane::overhead_ns() const { return median_of(overheads_ns_); }
+
+Status FrameworkLane::check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (instance.constant[i]) inputs[i] = framework_->weights()[i];
+  }
+  const auto expected = ops::evaluate(instance.graph, inputs);
+  if (!expected.ok()) return {};
+  ++checked_;
+  const auto got = outputs_of(*framework_, *outputs_, instance, call);
+  if (!got.ok()) return drop("wrong: " + got.error().message), Status();
+  for (std::size_t i = 0; i < got->size(); ++i) {
+    const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
+    if (comparison.right()) continue;
+    drop(fmt::format("wrong: output {}: {}", i, comparison.text((*expected)[i])));
+    break;
+  }
+  return {};
+}
+
+std::optional<Ratio> FrameworkLane::ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const {
+  if (!in() || pairs.size() < kFewestPairs) return std::nullopt;
+  std::vector<Pair> counted = pairs;
+  const double overhead_ns = as_called ? 0 : this->overhead_ns();
+  for (Pair& pair : counted) pair.b_ns = std::max(pair.b_ns - overhead_ns, 1.0);
+  return ratio_of_pairs(counted, seed);
+}
+
+FrameworkResult FrameworkLane::result(std::vector<Pair> pairs, std::uint64_t seed) const {
+  FrameworkResult result{
+      .name = framework_->name(), .version = framework_->version(), .dropped = dropped_, .by_accident = by_accident_};
+  const auto leave_out = [&](std::string why, bool by_accident) {
+    if (!result.dropped.empty()) return result;
+    result.dropped = std::move(why);
+    result.by_accident = by_accident;
+    return result;
+  };
+  const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(pairs, true, seed);
+  if (!ratio) return leave_out("this time there was no time for enough pairs", true);
+  std::vector<double> times_ns;
+  for (const Pair& pair : pairs) times_ns.push_back(pair.b_ns);
+  result.time_ns = median_of(times_ns);
+  result.overhead_ns = overhead_ns();
+  if (result.time_ns - result.overhead_ns < kLeastOwnShare * result.time_ns) {
+    return leave_out(
+        fmt::format("dominated by call overhead: a call takes {:.0f} ns, and one of a one-element model {:.0f} ns",
+                    result.time_ns, result.overhead_ns),
+        false);
+  }
+  result.ratio = *ratio;
+  result.as_called = *as_called;
+  result.pairs = std::move(pairs);
+  return result;
+}
+
+}  // namespace kw::judge

@@ -1,0 +1,60 @@
+// A framework's part of a race: its own outputs, its times, and whether it is still in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/paired_ratio.h"
+#include "judge/framework_rival.h"
+
+namespace kw::judge {
+
+struct FrameworkResult {
+  std::string name;
+  std::string version;
+  std::string dropped;       // why its time does not count; empty: it does
+  bool by_accident = false;  // judged again, it may count
+  double time_ns = 0;        // of one call, as called: the median
+  double overhead_ns = 0;    // of that, what calling costs
+  Ratio ratio;               // the candidate against it, less its overhead
+  Ratio as_called;           // and with it
+  std::vector<Pair> pairs;   // as called
+};
+
+class FrameworkLane {
+ public:
+  static FrameworkLane open(FrameworkRival& framework, const Instance& instance, int threads);
+
+  bool in() const { return dropped_.empty(); }
+  void drop(std::string why, bool by_accident = false);
+
+  Status arrange(targets::Device& device, const targets::Calls& calls, const Instance& instance, int core);
+  void poison(int calls, std::uint8_t value) const;
+  // The calls of a group, after an extra one that warms up; the mean time of one is kept where it went well.
+  void lap(int calls);
+  // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
+  Status check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
+  bool needs_check() const { return checked_ < 2; }
+
+  // One a round.
+  const std::vector<double>& laps_ns() const { return laps_ns_; }
+  // Against the candidate's laps: nothing where it is out or there are too few.
+  std::optional<Ratio> ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const;
+  FrameworkResult result(std::vector<Pair> pairs, std::uint64_t seed) const;
+
+ private:
+  // What calling costs, of the time of one call.
+  double overhead_ns() const;
+
+  explicit FrameworkLane(FrameworkRival& framework) : framework_(&framework) {}
+
+  FrameworkRival* framework_;
+  std::unique_ptr<targets::Outputs> outputs_;
+  std::vector<double> laps_ns_;
+  std::vector<double> overheads_ns_;  // one a lap
+  std::string dropped_;
+  bool by_accident_ = false;
+  int checked_ = 0;
+};
+
+}  // namespace kw::judge

@@ -1,0 +1,55 @@
+// A rival that is no kernel: a framework's own operator, run by a process of its own that is trusted to read the clock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "targets/target.h"
+
+namespace kw::judge {
+
+using targets::Clock;
+using targets::Instance;
+
+// What a framework did instead of answering.
+struct FrameworkFailure {
+  enum class Kind {
+    refused,  // it says that it cannot
+    crashed,
+    slow,  // no answer in time
+  } kind = Kind::refused;
+  std::string text;
+};
+using FrameworkStatus = std::optional<FrameworkFailure>;  // none: it went well
+
+class FrameworkRival {
+ public:
+  virtual ~FrameworkRival() = default;
+
+  virtual std::string name() const = 0;
+  // What runs here, for the record: "MNN 3.6.1, session".
+  virtual std::string version() const = 0;
+
+  // Makes itself ready for a task, in its best setting; a framework that is ready for it already does nothing.
+  virtual FrameworkStatus enter(const Instance& instance, int threads) = 0;
+  // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.
+  virtual const std::vector<Tensor>& weights() const = 0;
+  // What a call costs on a model with next to nothing in it, as seen with the last run.
+  virtual double overhead_ns() const = 0;
+
+  virtual FrameworkStatus arrange(const targets::SharedCalls& calls, const Instance& instance,
+                                  Clock::time_point deadline) = 0;
+  // Calls [first, first + count), with an untimed one of the call `warm` right before them; what they took is added to
+  // *time_ns.
+  virtual FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
+                              Clock::time_point deadline) = 0;
+  // The outputs of a call of the last run.
+  virtual std::vector<Shape> shapes(std::size_t call) const = 0;
+  virtual void pin(int core) const = 0;
+};
+
+// What a framework left for a call. Words where its shapes are not possible.
+Result<std::vector<Tensor>> outputs_of(const FrameworkRival& framework, const targets::Outputs& outputs,
+                                       const Instance& instance, std::size_t call);
+
+}  // namespace kw::judge

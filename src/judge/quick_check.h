@@ -1,0 +1,22 @@
+// A first look at many candidates of one task, for a search that has only a little time for each: the same inputs for
+// all, drawn once with their answers, in the task's own shape. Who passes it may still be wrong; whoever is to be
+// believed is judged in full.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "core/task.h"
+#include "core/tensor.h"
+#include "ops/wide_tensor.h"
+
+namespace kw::judge {
+
+struct QuickCheck {
+  std::vector<Tensor> inputs;
+  std::vector<ops::WideTensor> expected;
+};
+
+Result<QuickCheck> make_quick_check(const Task& task);
+
+}  // namespace kw::judge

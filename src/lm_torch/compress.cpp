@@ -1,0 +1,526 @@
+#include "lm_torch/compress.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "lm_torch/evaluate.h"
+#include "lm_torch/factorise.h"
+
+namespace kw::lm {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kErrorSequences = 4;  // on which k and beta are chosen
+constexpr std::array kBetas = {0.0, 0.025, 0.05, 0.1};
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// In which measure a matrix is taken apart; its name is that of the kept files.
+enum class Kind { plain, fisher, sizes, gram, both };
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::plain:
+      return "plain";
+    case Kind::fisher:
+      return "fisher";
+    case Kind::sizes:
+      return "sizes";
+    case Kind::gram:
+      return "gram";
+    case Kind::both:
+      return "both";
+  }
+  return "";
+}
+
+Kind kind_of(const CompressOptions& options) {
+  if (options.allot) return Kind::both;
+  switch (options.method) {
+    case Method::svd:
+      return Kind::plain;
+    case Method::fwsvd:
+      return Kind::fisher;
+    case Method::asvd:
+      return Kind::sizes;
+    case Method::svd_llm:
+    case Method::ressvd:
+      break;
+  }
+  return Kind::gram;
+}
+
+Measure measure_of(Kind kind, const LinearStatistics& statistics) {
+  switch (kind) {
+    case Kind::plain:
+      return {};
+    case Kind::fisher:
+      return {.input_gram = statistics.squared_gradient};  // the root of it is S
+    case Kind::sizes:
+      return {.input_gram = statistics.mean_size};  // S = sizes^0.5
+    case Kind::gram:
+      return {.input_gram = statistics.gram};
+    case Kind::both:
+      break;
+  }
+  // Few tokens show gradients: a tenth of their mean in every direction keeps what they missed.
+  const at::Tensor& seen = statistics.output_gram;
+  const at::Tensor evened = seen + at::eye(seen.size(0)) * (0.1 * seen.diagonal().mean().item<double>());
+  return {.input_gram = statistics.gram, .output_gram = evened};
+}
+
+struct LayerSpectra {
+  std::vector<Spectrum> linears;
+};
+
+// Taken apart once for a measure, whatever the ratio.
+class Spectra {
+ public:
+  Spectra(const Network& network, const Statistics& statistics, fs::path folder, Kind kind)
+      : network_(network), statistics_(statistics), folder_(std::move(folder)), kind_(kind) {}
+
+  Status prepare(const TellProgress& tell) {
+    const auto begin = Clock::now();
+    const std::int64_t layers = network_.config().layers;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      if (fs::exists(path(layer))) continue;
+      LayerStatistics of_layer;
+      if (kind_ != Kind::plain) {
+        KW_TRY(of_layer, statistics_.layer(network_, layer, kind_ == Kind::fisher || kind_ == Kind::both));
+      }
+      std::map<std::string, at::Tensor> tensors;
+      const auto& linears = network_.layers()[static_cast<std::size_t>(layer)].linears;
+      for (std::size_t i = 0; i < linears.size(); ++i) {
+        const Measure measure = kind_ == Kind::plain ? Measure{} : measure_of(kind_, of_layer[i]);
+        const Spectrum spectrum = spectrum_of(linears[i].weight, measure);
+        const at::Tensor squares = at::empty({std::ssize(spectrum.squares)}, at::kFloat);
+        for (std::size_t k = 0; k < spectrum.squares.size(); ++k) {
+          squares.data_ptr<float>()[k] = static_cast<float>(spectrum.squares[k]);
+        }
+        tensors[fmt::format("up_{}", i)] = spectrum.up;
+        tensors[fmt::format("down_{}", i)] = spectrum.down;
+        tensors[fmt::format("squares_{}", i)] = squares;
+      }
+      KW_CHECK(write_tensors(path(layer), tensors));
+      if (tell)
+        tell({{"what", "spectra"},
+              {"done", layer + 1},
+              {"of", layers},
+              {"left_s",
+               seconds_since(begin) / static_cast<double>(layer + 1) * static_cast<double>(layers - layer - 1)}});
+    }
+    return {};
+  }
+
+  Result<LayerSpectra> layer(std::int64_t index) const {
+    KW_TRY(auto tensors, read_tensors(path(index)));
+    LayerSpectra made;
+    for (std::size_t i = 0; tensors.contains(fmt::format("up_{}", i)); ++i) {
+      const at::Tensor squares = tensors[fmt::format("squares_{}", i)];
+      made.linears.push_back({tensors[fmt::format("up_{}", i)].to(at::kDouble),
+                              tensors[fmt::format("down_{}", i)].to(at::kDouble),
+                              {squares.data_ptr<float>(), squares.data_ptr<float>() + squares.numel()}});
+    }
+    return made;
+  }
+
+ private:
+  fs::path path(std::int64_t layer) const {
+    return folder_ / fmt::format("{}_{:03}.safetensors", name_of(kind_), layer);
+  }
+
+  const Network& network_;
+  const Statistics& statistics_;
+  const fs::path folder_;
+  const Kind kind_;
+};
+
+// Ranks of every linear layer; 0: it stays whole.
+struct Plan {
+  std::vector<std::vector<std::int64_t>> ranks;
+  std::vector<std::vector<std::int64_t>> residual;  // of the rank, how much is ResSVD's second part
+};
+
+// Keys and values of grouped heads: much flatter than wide, so that factors of them save little and lose much.
+bool is_narrow(const Linear& linear, std::size_t index) {
+  const bool key_or_value = index == 1 || index == 2;
+  return key_or_value && 2 * linear.outputs() <= linear.inputs();
+}
+
+// The last `layers` at the ratio that makes the whole model's as wanted.
+Plan even_plan(const Network& network, const CompressOptions& options, std::int64_t layers, double beta) {
+  std::int64_t all = 0, shared = 0;  // numbers of all linear layers, and of those that are factored
+  const std::int64_t first = network.config().layers - layers;
+  const auto stays = [&](std::int64_t layer, const Linear& linear, std::size_t index) {
+    return layer < first || (options.narrow && is_narrow(linear, index));
+  };
+  for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
+    const auto& linears = network.layers()[static_cast<std::size_t>(layer)].linears;
+    for (std::size_t i = 0; i < linears.size(); ++i) {
+      all += linears[i].parameters();
+      shared += stays(layer, linears[i], i) ? 0 : linears[i].parameters();
+    }
+  }
+  const double own = options.ratio * static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(shared, 1));
+  Plan plan;
+  for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
+    auto& ranks = plan.ranks.emplace_back();
+    auto& residual = plan.residual.emplace_back();
+    for (const Linear& linear : network.layers()[static_cast<std::size_t>(layer)].linears) {
+      const bool whole = stays(layer, linear, ranks.size());
+      const std::int64_t rows = linear.outputs(), columns = linear.inputs();
+      const auto numbers = static_cast<std::int64_t>((1 - own) * static_cast<double>(rows * columns));
+      const std::int64_t rank =
+          whole ? 0 : std::max<std::int64_t>(1, largest_rank(rows, columns, numbers, options.pivot));
+      const double alpha =
+          static_cast<double>(rows) * static_cast<double>(columns) / static_cast<double>(rows + columns);
+      ranks.push_back(rank);
+      residual.push_back(options.method != Method::ressvd || rank == 0
+                             ? 0
+                             : std::min(rank - 1, static_cast<std::int64_t>(beta * alpha)));
+    }
+  }
+  return plan;
+}
+
+Result<Plan> allotted_plan(const Network& network, const CompressOptions& options, const Spectra& spectra,
+                           const TellProgress& tell) {
+  std::vector<Allotted> matrices;
+  Plan plan;
+  std::int64_t all = 0;
+  for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
+    KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+    auto& ranks = plan.ranks.emplace_back();
+    for (const Spectrum& spectrum : of_layer.linears) {
+      Allotted one{.rows = spectrum.up.size(0), .columns = spectrum.down.size(1)};
+      one.loss.assign(spectrum.squares.size() + 1, 0);
+      for (std::size_t i = spectrum.squares.size(); i-- > 0;) one.loss[i] = one.loss[i + 1] + spectrum.squares[i];
+      all += one.rows * one.columns;
+      matrices.push_back(std::move(one));
+      ranks.push_back(0);
+    }
+  }
+  const auto numbers = static_cast<std::int64_t>((1 - options.ratio) * static_cast<double>(all));
+  const auto chosen = allot_ranks(matrices, numbers, options.pivot);
+  auto next = chosen.begin();
+  for (auto& ranks : plan.ranks) {
+    for (std::int64_t& rank : ranks) rank = *next++;
+    plan.residual.emplace_back(ranks.size(), 0);
+  }
+  if (tell) tell({{"what", "ranks"}, {"done", 1}, {"of", 1}, {"left_s", 0}});
+  return plan;
+}
+
+void put_factors(Linear& linear, const Factors& factors, bool pivot) {
+  linear.weight = at::Tensor();
+  if (pivot) {
+    const Pivoted made = pivoted(factors);
+    linear.down = made.down.to(at::kFloat).contiguous();
+    linear.up = made.up.to(at::kFloat).contiguous();
+    linear.rows = made.rows;
+  } else {
+    linear.down = factors.down.to(at::kFloat).contiguous();
+    linear.up = factors.up.to(at::kFloat).contiguous();
+  }
+}
+
+using LayerFactors = std::vector<std::optional<Factors>>;
+
+Result<LayerFactors> factors_of(const Network& network, const Spectra& spectra, const Plan& plan, std::int64_t layer) {
+  const auto place = static_cast<std::size_t>(layer);
+  LayerFactors made(plan.ranks[place].size());
+  if (std::accumulate(plan.ranks[place].begin(), plan.ranks[place].end(), std::int64_t{0}) == 0) return made;
+  KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (plan.ranks[place][i] == 0) continue;
+    made[i] = with_residual(network.layers()[place].linears[i].weight, of_layer.linears[i], plan.ranks[place][i],
+                            plan.residual[place][i]);
+  }
+  return made;
+}
+
+// Least-squares updates from the first layer to the last: what a layer is given then is what it will be given.
+class Refitter {
+ public:
+  Refitter(const Network& original, const at::Tensor& ids)
+      : original_(original), before_(original.embed(ids)), after_(before_) {}
+
+  void refit(Network& compressed, std::int64_t layer, LayerFactors& factors, bool pivot) {
+    const auto place = static_cast<std::size_t>(layer);
+    std::map<std::size_t, at::Tensor> cross, gram;
+    std::vector<at::Tensor> next;
+    for (std::int64_t row = 0; row < before_.size(0); row += kRows) {
+      std::map<std::size_t, at::Tensor> wanted, given;
+      const at::Tensor of_original = before_.slice(0, row, row + kRows);
+      Pass pass = original_.begin_pass(of_original.size(0), of_original.size(1));
+      const auto keep_in = [&](std::map<std::size_t, at::Tensor>& kept) {
+        return [&](std::size_t linear, const at::Tensor& inputs, const at::Tensor&) {
+          if (first_with_input(original_.config(), linear) == linear)
+            kept[linear] = inputs.reshape({-1, inputs.size(-1)});
+        };
+      };
+      pass.watch = keep_in(wanted);
+      next.push_back(original_.run_layer(layer, of_original, pass));
+      pass.watch = keep_in(given);
+      compressed.run_layer(layer, after_.slice(0, row, row + kRows), pass);
+      for (const auto& [linear, inputs] : given) {
+        const auto add = [&](at::Tensor& sum, const at::Tensor& left) {
+          const at::Tensor more = at::mm(left.t(), inputs).to(at::kDouble);
+          sum = sum.defined() ? sum + more : more;
+        };
+        add(cross[linear], wanted[linear]);
+        add(gram[linear], inputs);
+      }
+    }
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      if (!factors[i]) continue;
+      const std::size_t first = first_with_input(original_.config(), i);
+      factors[i] = refitted(original_.layers()[place].linears[i].weight, *factors[i], cross[first], gram[first]);
+      put_factors(compressed.layers()[place].linears[i], *factors[i], pivot);
+    }
+    before_ = at::cat(next, 0);
+    next.clear();
+    for (std::int64_t row = 0; row < after_.size(0); row += kRows) {
+      const at::Tensor of_compressed = after_.slice(0, row, row + kRows);
+      next.push_back(compressed.run_layer(layer, of_compressed,
+                                          compressed.begin_pass(of_compressed.size(0), of_compressed.size(1))));
+    }
+    after_ = at::cat(next, 0);
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 8;
+  const Network& original_;
+  at::Tensor before_, after_;  // hidden states without and with compression
+};
+
+struct Work {
+  const Network& original;
+  const CompressOptions& options;
+  const Spectra& spectra;
+  const at::Tensor& ids;
+  const TellProgress& tell;
+
+  Result<Network> made(const Plan& plan, bool refit) const {
+    const at::NoGradGuard no_gradients;
+    const auto begin = Clock::now();
+    Network network = original;
+    std::optional<Refitter> refitter;
+    if (refit) refitter.emplace(original, ids.slice(0, 0, std::min(options.refit_sequences, ids.size(0))));
+    const std::int64_t layers = original.config().layers;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      KW_TRY(LayerFactors factors, factors_of(original, spectra, plan, layer));
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        if (factors[i])
+          put_factors(network.layers()[static_cast<std::size_t>(layer)].linears[i], *factors[i], options.pivot);
+      }
+      if (refitter) refitter->refit(network, layer, factors, options.pivot);
+      if (tell) {
+        tell({{"what", "factors"},
+              {"done", layer + 1},
+              {"of", layers},
+              {"left_s",
+               seconds_since(begin) / static_cast<double>(layer + 1) * static_cast<double>(layers - layer - 1)}});
+      }
+    }
+    return network;
+  }
+
+  // Of the last layer's output, relative to its size.
+  double error_of(const Network& network, const at::Tensor& expected) const {
+    const at::NoGradGuard no_gradients;
+    const at::Tensor some = ids.slice(0, 0, expected.size(0));
+    return ((network.run(some) - expected).pow(2).sum() / expected.pow(2).sum()).item<double>();
+  }
+};
+
+struct Choice {
+  std::int64_t layers = 0;
+  double beta = 0;
+  double error = -1;
+};
+
+// ResSVD's k, and with `search` beta: those with the smallest error at the model's end.
+Result<Choice> choose_layers(const Work& work, Json& tried) {
+  const CompressOptions& options = work.options;
+  const std::int64_t layers = work.original.config().layers;
+  const std::int64_t step = options.layer_step > 0 ? options.layer_step : std::max<std::int64_t>(1, layers / 3);
+  const at::NoGradGuard no_gradients;
+  const at::Tensor expected = work.original.run(work.ids.slice(0, 0, std::min(kErrorSequences, work.ids.size(0))));
+  Choice best;
+  std::vector<std::int64_t> counts;
+  if (options.last_layers > 0) counts = {options.last_layers};
+  for (std::int64_t k = step; options.last_layers == 0 && k <= layers; k += step) {
+    if (static_cast<double>(layers) * options.ratio / static_cast<double>(k) < 0.9) counts.push_back(k);
+  }
+  if (counts.empty()) counts = {layers};
+  std::vector<double> betas = {options.residual_share};
+  if (options.search) betas.assign(kBetas.begin(), kBetas.end());
+  for (const std::int64_t count : counts) {
+    for (const double beta : betas) {
+      KW_TRY(const Network network, work.made(even_plan(work.original, options, count, beta), false));
+      const double error = work.error_of(network, expected);
+      tried.push_back({{"last_layers", count}, {"residual_share", beta}, {"error", error}});
+      if (best.error < 0 || error < best.error) best = {count, beta, error};
+    }
+  }
+  return best;
+}
+
+// Equal for the same model, text and amount: what was gathered then can be used again.
+Result<std::string> key_of(const ModelFiles& files, const CompressOptions& options, const at::Tensor& ids) {
+  std::error_code failed;
+  const fs::path weights = fs::is_directory(files.path, failed) ? files.path / "config.json" : files.path;
+  const auto changed = fs::last_write_time(weights, failed).time_since_epoch().count();
+  const at::Tensor flat = ids.contiguous();
+  const std::string_view bytes(static_cast<const char*>(flat.data_ptr()), static_cast<std::size_t>(flat.numel()) * 8);
+  return fmt::format("1 {} {} {} {}x{} {} {:016x}", files.path.string(), changed, files.parameters(), ids.size(0),
+                     ids.size(1), options.gradient_sequences, hash_of(bytes));
+}
+
+Result<at::Tensor> calibration_tokens(const Tokenizer& tokenizer, const Network& network,
+                                      const CompressOptions& options) {
+  KW_TRY(const std::string text, read_file(options.text));
+  KW_TRY(const std::vector<std::int32_t> ids, tokenizer.encode(text, Specials::as_text));
+  if (options.length > network.config().context) {
+    return fail("calibration in sequences of {} tokens: the model takes {}", options.length, network.config().context);
+  }
+  const std::int64_t sequences = std::min(options.sequences, std::ssize(ids) / options.length);
+  if (sequences == 0) {
+    return fail("{}: {} tokens are too few for one sequence of {} to calibrate with", options.text.string(), ids.size(),
+                options.length);
+  }
+  KW_CHECK(network.check_ids(ids));
+  // Spread over the text: its beginning alone would speak of one thing.
+  at::Tensor made = at::empty({sequences, options.length}, at::kLong);
+  const std::int64_t all = std::ssize(ids) / options.length;
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    const auto from = ids.begin() + i * all / sequences * options.length;
+    std::copy(from, from + options.length, made.data_ptr<std::int64_t>() + i * options.length);
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<Method> method_named(const std::string& name) {
+  if (name == "svd") return Method::svd;
+  if (name == "fwsvd") return Method::fwsvd;
+  if (name == "asvd") return Method::asvd;
+  if (name == "svd-llm") return Method::svd_llm;
+  if (name == "ressvd") return Method::ressvd;
+  return fail("no method is called '{}'; say svd, fwsvd, asvd, svd-llm or ressvd", name);
+}
+
+Result<CompressOptions> compress_options(const Json& request) {
+  CompressOptions options;
+  KW_TRY(options.method, method_named(request.value("method", "ressvd")));
+  options.ratio = request["ratio"].get<double>();
+  if (!(options.ratio > 0 && options.ratio < 1)) {
+    return fail("a ratio of {}: it is the share that goes, more than 0 and less than 1", options.ratio);
+  }
+  options.text = request["text"].get<std::string>();
+  options.out = request["out"].get<std::string>();
+  options.work = request.value("work", options.out.string() + ".work");
+  const auto whole = [&](const char* name, std::int64_t& value, std::int64_t least) -> Status {
+    value = request.value(name, value);
+    if (value < least || value > 1'000'000) return fail("{}: {} is out of range", name, value);
+    return {};
+  };
+  KW_CHECK(whole("sequences", options.sequences, 1));
+  KW_CHECK(whole("length", options.length, 2));
+  KW_CHECK(whole("gradient_sequences", options.gradient_sequences, 1));
+  KW_CHECK(whole("refit_sequences", options.refit_sequences, 1));
+  KW_CHECK(whole("last_layers", options.last_layers, 0));
+  KW_CHECK(whole("layer_step", options.layer_step, 0));
+  options.residual_share = request.value("residual_share", options.residual_share);
+  if (!(options.residual_share >= 0 && options.residual_share < 1))
+    return fail("a residual share of {}", options.residual_share);
+  for (const auto& [name, flag] : {std::pair{"allot", &options.allot}, std::pair{"pivot", &options.pivot},
+                                   std::pair{"refit", &options.refit}, std::pair{"narrow", &options.narrow},
+                                   std::pair{"search", &options.search}, std::pair{"merged", &options.merged}}) {
+    *flag = request.value(name, false);
+  }
+  options.type = request.value("type", "");
+  if (!options.type.empty() && options.type != "F32" && options.type != "F16" && options.type != "BF16") {
+    return fail("elements of type {} cannot be written; say F32, F16 or BF16", options.type);
+  }
+  if (options.allot && options.method != Method::ressvd && options.method != Method::svd_llm) {
+    return fail("ranks are allotted in the measure of svd-llm and ressvd only");
+  }
+  if (options.search && options.method != Method::ressvd) return fail("only ressvd has a residual share to search for");
+  return options;
+}
+
+Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Network network,
+                      const CompressOptions& options, const TellProgress& tell) {
+  const auto begin = Clock::now();
+  std::error_code failed;
+  if (fs::exists(options.out, failed)) return fail("{}: there is something already", options.out.string());
+  if (!files.config.low_rank.empty()) return fail("{} is compressed already", files.path.string());
+  if (options.last_layers > network.config().layers) {
+    return fail("the last {} of {} layers", options.last_layers, network.config().layers);
+  }
+  const std::int64_t before = network.linear_parameters();
+  KW_TRY(const at::Tensor ids, calibration_tokens(tokenizer, network, options));
+  KW_TRY(const std::string key, key_of(files, options, ids));
+  KW_TRY(Statistics statistics, Statistics::open(options.work, key));
+  const Kind kind = kind_of(options);
+  if (kind != Kind::plain) KW_CHECK(statistics.gather(network, ids, tell));
+  if (kind == Kind::fisher || kind == Kind::both) {
+    KW_CHECK(
+        statistics.gather_gradients(network, ids.slice(0, 0, std::min(options.gradient_sequences, ids.size(0))), tell));
+  }
+  Spectra spectra(network, statistics, options.work, kind);
+  KW_CHECK(spectra.prepare(tell));
+  const Work work{network, options, spectra, ids, tell};
+  Json tried = Json::array();
+  Plan plan;
+  Choice choice{.layers = network.config().layers};
+  if (options.allot) {
+    KW_TRY(plan, allotted_plan(network, options, spectra, tell));
+  } else {
+    if (options.method == Method::ressvd) {
+      choice.beta = options.residual_share;
+      if (options.last_layers > 0 && !options.search)
+        choice.layers = options.last_layers;
+      else {
+        KW_TRY(choice, choose_layers(work, tried));
+      }
+    } else if (options.last_layers > 0) {
+      choice.layers = options.last_layers;
+    }
+    if (options.ratio * static_cast<double>(network.config().layers) >= static_cast<double>(choice.layers)) {
+      return fail("the last {} of {} layers cannot lose {} % of all", choice.layers, network.config().layers,
+                  100 * options.ratio);
+    }
+    plan = even_plan(network, options, choice.layers, choice.beta);
+  }
+  KW_TRY(const Network compressed, work.made(plan, options.refit));
+  KW_CHECK(write_model(files, compressed, options));
+  const std::int64_t after = compressed.linear_parameters();
+  Json ranks = Json::array();
+  for (const auto& of_layer : plan.ranks) ranks.push_back(of_layer);
+  return Json{{"out", options.out.string()},
+              {"linear_parameters_before", before},
+              {"linear_parameters", after},
+              {"saved", 1 - static_cast<double>(after) / static_cast<double>(before)},
+              {"parameters", compressed.parameters()},
+              {"last_layers", choice.layers},
+              {"residual_share", choice.beta},
+              {"tried", tried},
+              {"ranks", ranks},
+              {"calibration_sequences", ids.size(0)},
+              {"seconds", seconds_since(begin)}};
+}
+
+}  // namespace kw::lm

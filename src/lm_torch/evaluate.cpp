@@ -1,0 +1,68 @@
+#include "lm_torch/evaluate.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace kw::lm {
+namespace {
+
+constexpr std::int64_t kTokensAtOnce = 2048;    // of a batch of windows
+constexpr std::int64_t kPredictedAtOnce = 256;  // whose logits are in memory
+
+}  // namespace
+
+double Perplexity::value() const { return std::exp(mean_loss); }
+
+at::Tensor tensor_of(std::span<const std::int32_t> ids, std::int64_t rows) {
+  at::Tensor made = at::empty({rows, std::ssize(ids) / rows}, at::kLong);
+  std::copy(ids.begin(), ids.begin() + made.numel(), made.data_ptr<std::int64_t>());
+  return made;
+}
+
+at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids) {
+  const std::int64_t predicted = ids.size(1) - 1;
+  const at::Tensor states = finished.slice(1, 0, predicted).reshape({-1, finished.size(-1)});
+  const at::Tensor targets = ids.slice(1, 1).reshape({-1});
+  at::Tensor sum = at::zeros({}, at::kDouble);
+  for (std::int64_t begin = 0; begin < targets.size(0); begin += kPredictedAtOnce) {
+    const std::int64_t end = std::min(begin + kPredictedAtOnce, targets.size(0));
+    const at::Tensor logits = network.head(states.slice(0, begin, end));
+    sum = sum + at::cross_entropy_loss(logits, targets.slice(0, begin, end), {}, at::Reduction::Sum).to(at::kDouble);
+  }
+  return sum;
+}
+
+Result<Perplexity> perplexity_of(const Network& network, std::span<const std::int32_t> ids, std::int64_t window,
+                                 const std::function<bool(const Perplexity&)>& tell) {
+  if (!network.config().is_causal() || !network.config().predicts_next()) {
+    return fail("a {} model predicts no next token: it has no perplexity", name_of(network.config().family));
+  }
+  if (window < 2 || window > network.config().context) {
+    return fail("a window of {} tokens: the model takes 2 to {}", window, network.config().context);
+  }
+  if (ids.size() < 2) return fail("the text has {} tokens: there is nothing to predict", ids.size());
+  KW_CHECK(network.check_ids(ids));
+  const at::NoGradGuard no_gradients;
+  const auto begin = std::chrono::steady_clock::now();
+  window = std::min<std::int64_t>(window, std::ssize(ids));
+  const std::int64_t windows = std::ssize(ids) / window, at_once = std::max<std::int64_t>(1, kTokensAtOnce / window);
+  Perplexity result;
+  double sum = 0;
+  for (std::int64_t first = 0; first < windows; first += at_once) {
+    const std::int64_t rows = std::min(at_once, windows - first);
+    const at::Tensor batch =
+        tensor_of(ids.subspan(static_cast<std::size_t>(first * window), static_cast<std::size_t>(rows * window)), rows);
+    sum += summed_loss(network, network.run(batch), batch).item<double>();
+    result.windows += rows;
+    result.tokens += rows * (window - 1);
+    result.mean_loss = sum / static_cast<double>(result.tokens);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (tell && !tell(result)) break;
+  }
+  return result;
+}
+
+}  // namespace kw::lm

@@ -1,0 +1,32 @@
+// How well a model predicts a text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/result.h"
+#include "lm_torch/network.h"
+
+namespace kw::lm {
+
+struct Perplexity {
+  std::int64_t tokens = 0;  // that were predicted
+  std::int64_t windows = 0;
+  double mean_loss = 0;  // nats a token
+  double seconds = 0;
+  double value() const;
+};
+
+// The text is cut into windows of `window` tokens that do not overlap; in each, every token but the first is predicted
+// from those before it in the window. A last window that is shorter is left out, unless it is the only one. `tell` is
+// given what is known so far after every few windows; false stops with that.
+Result<Perplexity> perplexity_of(const Network& network, std::span<const std::int32_t> ids, std::int64_t window,
+                                 const std::function<bool(const Perplexity&)>& tell = {});
+
+// Sum of the losses of predicting ids[:, 1:] from the finished hidden states.
+at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids);
+
+at::Tensor tensor_of(std::span<const std::int32_t> ids, std::int64_t rows);
+
+}  // namespace kw::lm

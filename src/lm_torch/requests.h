@@ -1,0 +1,38 @@
+// What kw-lm is asked for and what it answers: one JSON object a line each way.
+//
+//   {"do": "info", "model": PATH}
+//   {"do": "perplexity", "model": PATH, "text": PATH, "window": 512, "most_tokens": 50000}
+//   {"do": "generate", "model": PATH, "prompts": [TEXT...] or "messages": [{"role", "content"}...], "most_tokens": 128,
+//    "temperature": 0, "top_k": 0, "top_p": 1, "seed": 1}
+//   {"do": "compress", ...}: src/lm_torch/compress.h
+//
+// While it works come lines such as {"progress": {...}} and {"token": TEXT, "prompt": 0}; the last line of a request is
+// {"done": {...}} or {"error": TEXT}. The model of the last request stays loaded.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace kw::lm {
+
+class Requests {
+ public:
+  using Tell = std::function<void(const Json& line)>;
+
+  Requests();
+  ~Requests();
+  // What `done` holds.
+  Result<Json> answer(const Json& request, const Tell& tell);
+
+ private:
+  struct Loaded;
+  Result<Json> answer_checked(const Json& request, const Tell& tell);
+  Result<Loaded*> load(const std::filesystem::path& path);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace kw::lm

@@ -1,0 +1,36 @@
+#include "runs/drafts.h"
+
+#include "targets/target.h"
+
+namespace kw::runs {
+
+Result<std::vector<compose::Technique>> techniques_for(const std::string& device) {
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  return compose::read_techniques(target.techniques);
+}
+
+Result<std::vector<compose::Draft>> drafts_for(const std::string& device, const ops::Graph& graph,
+                                               const std::vector<compose::Technique>& techniques) {
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
+  if (!target.plain_kernel) return drafts;
+  for (compose::Draft& draft : drafts) {
+    if (draft.technique != compose::kPlain) continue;
+    KW_TRY(draft.source, target.plain_kernel(graph));
+    KW_TRY(draft.tunables, read_tunables(draft.source));
+  }
+  return drafts;
+}
+
+Result<std::vector<search::Kernel>> kernels_for(const std::string& device, const ops::Graph& graph,
+                                                const std::vector<compose::Technique>& techniques) {
+  KW_TRY(std::vector<compose::Draft> drafts, drafts_for(device, graph, techniques));
+  std::vector<search::Kernel> kernels;
+  for (compose::Draft& draft : drafts) {
+    kernels.push_back({draft.technique, targets::source_name(device, draft.technique), std::move(draft.source),
+                       std::move(draft.tunables), draft.technique == compose::kPlain});
+  }
+  return kernels;
+}
+
+}  // namespace kw::runs

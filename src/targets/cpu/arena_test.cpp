@@ -1,0 +1,36 @@
+#include "targets/cpu/arena.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+namespace kw::cpu {
+namespace {
+
+// 0: the error was told, and memory that is there can still be written.
+int lay_out_with_little_room() {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const auto arena = Arena::make(false);
+  if (!arena.ok() || !arena->cut_to(1 << 16).ok()) return 2;
+  const rlimit little{1 << 20, 1 << 20};  // of a file, and the arena is one
+  ::setrlimit(RLIMIT_FSIZE, &little);
+  const Status status = arena->cut_to(std::uint64_t{64} << 20);
+  if (status.ok() || status.error().message.find("no memory for the task's tensors (64 MB)") == std::string::npos) {
+    return 1;
+  }
+  *arena->at((1 << 16) - 1) = std::byte{1};
+  return 0;
+}
+
+TEST(AnArena, SaysThatThereIsNoMemoryAndEndsNobody) {
+  EXPECT_EXIT(std::_Exit(lay_out_with_little_room()), testing::ExitedWithCode(0), "");
+}
+
+TEST(AnArena, RefusesMoreThanItsCapacity) {
+  const auto arena = Arena::make(false);
+  ASSERT_TRUE(arena.ok());
+  EXPECT_FALSE(arena->cut_to(Arena::kCapacity + 1).ok());
+}
+
+}  // namespace
+}  // namespace kw::cpu

@@ -1,0 +1,98 @@
+#include "targets/cuda/about.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "targets/cuda/builder.h"
+#include "targets/cuda/driver.h"
+
+namespace kw::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDriverFolder[] = "/proc/driver/nvidia";
+
+// The value after "Name:" in a file of such lines; empty: none.
+std::string value_in(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name + ":")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+// The driver's account of each GPU, in the order of their places on the bus, which is ours too.
+std::vector<std::string> gpus() {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(kDriverFolder) / "gpus", error))
+    folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  std::vector<std::string> all;
+  for (const fs::path& folder : folders) {
+    if (auto text = read_file(folder / "information", 1 << 16); text.ok()) all.push_back(std::move(*text));
+  }
+  return all;
+}
+
+std::size_t number_of(const std::string& device) {
+  const std::size_t colon = device.find(':');
+  std::size_t number = 0;
+  if (colon != std::string::npos) std::from_chars(device.data() + colon + 1, device.data() + device.size(), number);
+  return number;
+}
+
+}  // namespace
+
+targets::DeviceFacts device_facts(const std::string& device) {
+  targets::DeviceFacts facts;
+  const std::vector<std::string> all = gpus();
+  const std::size_t number = number_of(device);
+  std::string version;
+  if (const auto text = read_file(fs::path(kDriverFolder) / "version", 4096); text.ok()) {
+    version = text->substr(0, text->find('\n'));
+  }
+  if (number < all.size()) {
+    facts.name = value_in(all[number], "Model");
+    facts.rows.push_back({"GPU", facts.name});
+    facts.rows.push_back({"bus", value_in(all[number], "Bus Location")});
+    facts.identity = facts.name + "\n" + value_in(all[number], "GPU UUID");
+  }
+  if (!version.empty()) facts.rows.push_back({"driver", version});
+  if (const std::string why = why_no_gpu(); !why.empty()) {
+    facts.notes.push_back(why);
+  } else if (number >= all.size()) {
+    facts.notes.push_back(fmt::format("the driver does not list a GPU {}", number));
+  }
+  Json json = {{"name", facts.name}, {"driver", version}, {"gpus", all.size()}};
+  facts.json = json.dump();
+  return facts;
+}
+
+targets::Tools tools(bool) {
+  targets::ToolState nvrtc{.name = "nvrtc",
+                           .use = "compiles CUDA kernels",
+                           .package = "CUDA's toolkit",
+                           .required = true,
+                           .builds_kernels = true};
+  targets::Tools all;
+  if (const auto found = find_toolkit(); found.ok()) {
+    nvrtc.path = found->library;
+    nvrtc.version = fs::path(found->library).filename().string();
+    nvrtc.works = true;
+  } else {
+    nvrtc.missed = true;
+    all.install = found.error().message;
+  }
+  all.list.push_back(std::move(nvrtc));
+  return all;
+}
+
+}  // namespace kw::cuda

@@ -1,0 +1,15 @@
+// What is known of a GPU and of CUDA's tools without opening a device.
+#pragma once
+
+#include <string>
+
+#include "targets/about.h"
+
+namespace kw::cuda {
+
+// As the driver's files tell it; without a driver the note says so.
+targets::DeviceFacts device_facts(const std::string& device);
+
+targets::Tools tools(bool only_builders);
+
+}  // namespace kw::cuda

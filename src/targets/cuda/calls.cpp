@@ -1,0 +1,72 @@
+#include "targets/cuda/calls.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cstring>
+
+#include "sandbox/sandbox.h"
+
+namespace kw::cuda {
+
+SharedMemory::~SharedMemory() {
+  if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
+}
+
+Status SharedMemory::resize(std::uint64_t size_bytes) {
+  const std::uint64_t whole = (std::max<std::uint64_t>(size_bytes, 1) + 4095) / 4096 * 4096;
+  if (whole == size_bytes_) return {};
+  if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
+  memory_ = nullptr;
+  size_bytes_ = 0;
+  KW_TRY(file_, sandbox::memory_file(whole));
+  void* memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED) return fail("no {} MiB of memory to share with the GPU's worker", whole >> 20);
+  memory_ = static_cast<std::byte*>(memory);
+  size_bytes_ = whole;
+  return {};
+}
+
+Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const targets::Placement> places, Random&) {
+  places_.assign(places.begin(), places.end());
+  slots_.clear();
+  index_.assign(places.size(), {});
+  std::uint64_t end = 0;
+  for (std::size_t call = 0; call < places.size(); ++call) {
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      if (call > 0 && instance.constant[i]) {
+        index_[call].push_back(index_[0][i]);
+        continue;
+      }
+      const std::uint64_t bytes =
+          static_cast<std::uint64_t>(instance.inputs[i].shape.count()) * size_bytes(instance.inputs[i].dtype);
+      index_[call].push_back(slots_.size());
+      slots_.push_back({.offset = end, .size_bytes = bytes, .version = 1});
+      end = (end + bytes + 63) / 64 * 64;
+    }
+  }
+  return memory_.resize(end);
+}
+
+void CudaCalls::write(std::size_t call, std::size_t input, const Tensor& value) {
+  Slot& slot = slot_of(call, input);
+  assert(value.bytes().size() == slot.size_bytes);
+  std::memcpy(memory_.at(slot.offset), value.bytes().data(), slot.size_bytes);
+  ++slot.version;
+}
+
+void CudaCalls::surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) {
+  Slot& slot = slot_of(call, input);
+  slot.before = before;
+  slot.after = after;
+  ++slot.version;
+}
+
+void CudaCalls::erase(std::size_t call, std::size_t input) {
+  Slot& slot = slot_of(call, input);
+  std::memset(memory_.at(slot.offset), 0, slot.size_bytes);
+  ++slot.version;
+}
+
+}  // namespace kw::cuda

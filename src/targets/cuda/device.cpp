@@ -1,0 +1,145 @@
+#include "targets/cuda/device.h"
+
+#include <sys/file.h>
+
+#include <charconv>
+
+#include "base/files.h"
+#include "targets/cpu/call_image.h"
+#include "targets/cpu/host/control.h"
+#include "targets/cuda/driver.h"
+#include "targets/cuda/loaded.h"
+
+namespace kw::cuda {
+namespace {
+
+using namespace std::chrono_literals;
+using targets::Warmth;
+
+// What is compiled for where there is no GPU to ask.
+constexpr char kUsualArchitecture[] = "sm_90a";
+constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{32} << 20;
+
+Result<int> number_of(const std::string& name) {
+  if (name == "cuda") return 0;
+  const std::string digits = name.starts_with("cuda:") ? name.substr(5) : "";
+  int number = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 0) {
+    return fail("{}: GPUs are called cuda, cuda:0, cuda:1 and so on", name);
+  }
+  return number;
+}
+
+// Instructions of Hopper and later that are not promised to last need the letter.
+std::string architecture_of(const Json& facts) {
+  if (facts.empty()) return kUsualArchitecture;
+  const int major = facts.at("major").get<int>(), minor = facts.at("minor").get<int>();
+  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+}
+
+// One at a time on a GPU, also of several kw.
+class GpuTurn final : public targets::Turn {
+ public:
+  explicit GpuTurn(int number) {
+    auto file = open_lock_file(cache_folder() / fmt::format("cuda-{}.turn", number));
+    if (file.ok()) {
+      file_ = std::move(*file);
+      while (::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) continue;
+    }
+  }
+
+  void admit(targets::LoadedKernel&) override {}
+  Result<Reason> arrange(targets::LoadedKernel& kernel, const targets::Calls& calls, const targets::Instance& instance,
+                         Clock::time_point deadline) override {
+    return kernel.arrange(calls, instance, deadline);
+  }
+  Reason make_ready(targets::LoadedKernel& kernel, std::size_t, std::optional<std::size_t> warm_call, Warmth,
+                    double* warm_ns, Clock::time_point deadline) override {
+    *warm_ns = 0;
+    if (!warm_call) return {};
+    const targets::Lap lap = of(kernel).time(*warm_call, 1, Warmth::warm, deadline);
+    *warm_ns = lap.ns;
+    return lap.reason;
+  }
+  void before_writing() override {}
+  void settle(const targets::Calls&, targets::LoadedKernel& kernel, std::size_t count, Warmth warmth) override {
+    warmth_ = warmth;
+    late_ = of(kernel).write_inputs(count, Clock::now() + 30s);
+  }
+  targets::Lap time(targets::LoadedKernel& kernel, std::size_t count, Clock::time_point deadline) override {
+    if (!late_.empty()) return {.reason = std::exchange(late_, {})};
+    return of(kernel).time(0, count, warmth_, deadline);
+  }
+  bool watches_clock() const override { return true; }
+  int core() const override { return 0; }
+
+ private:
+  static LoadedCuda& of(targets::LoadedKernel& kernel) { return dynamic_cast<LoadedCuda&>(kernel); }
+
+  Descriptor file_;
+  Warmth warmth_ = Warmth::warm;
+  Reason late_;  // of writing inputs, said with the lap
+};
+
+}  // namespace
+
+Result<std::unique_ptr<targets::Device>> CudaDevice::open(const std::string& name) {
+  KW_TRY(const int number, number_of(name));
+  Json facts = Json::object();
+  if (why_no_gpu().empty()) {
+    KW_TRY(const std::unique_ptr<WorkerProcess> first, WorkerProcess::start(number));
+    KW_TRY(facts, first->facts(Clock::now() + 30s));
+  }
+  KW_TRY(Builder builder, Builder::open(architecture_of(facts)));
+  return std::unique_ptr<targets::Device>(
+      new CudaDevice(fmt::format("cuda:{}", number), number, std::move(facts), std::move(builder)));
+}
+
+Status CudaDevice::accepts(const targets::Instance& instance) const {
+  for (const std::vector<TensorType>* types : {&instance.inputs, &instance.outputs}) {
+    for (const TensorType& type : *types) {
+      if (type.shape.rank() > KW_MAX_RANK) {
+        return fail("a tensor has {} axes; kernels get {} at most", type.shape.rank(), KW_MAX_RANK);
+      }
+    }
+  }
+  if (instance.outputs.size() > host::kMostOutputs) {
+    return fail("{} outputs; kernels get {} at most", instance.outputs.size(), host::kMostOutputs);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<const targets::Built>> CudaDevice::build(const targets::Source& source, const Choice& choice) {
+  KW_TRY(std::unique_ptr<CudaBuilt> built, builder_.build(source, choice));
+  return std::unique_ptr<const targets::Built>(std::move(built));
+}
+
+Result<std::unique_ptr<targets::Calls>> CudaDevice::make_calls() {
+  return std::unique_ptr<targets::Calls>(new CudaCalls());
+}
+
+Result<std::unique_ptr<targets::Outputs>> CudaDevice::make_outputs(const targets::Calls&) {
+  return fail("frameworks do not share memory with a GPU's kernels");
+}
+
+Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::Built& built, const targets::Calls&,
+                                                                const targets::Limits&) {
+  if (facts_.empty()) return fail("{}; kernels for {} can be built here (--build-only), not run", why_no_gpu(), name_);
+  KW_TRY(std::unique_ptr<LoadedCuda> loaded,
+         LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built)));
+  return std::unique_ptr<targets::LoadedKernel>(std::move(loaded));
+}
+
+std::unique_ptr<targets::Turn> CudaDevice::take_turn(int) { return std::make_unique<GpuTurn>(number_); }
+
+// Half of the GPU's cache, so that all calls of a group find their tensors as warm as a single one would.
+std::uint64_t CudaDevice::group_bytes() const {
+  return (facts_.empty() ? kUsualCacheBytes : facts_.value("l2_bytes", kUsualCacheBytes)) / 2;
+}
+
+std::optional<double> CudaDevice::least_time_ns(const Cost&, int) const { return std::nullopt; }
+
+bool CudaDevice::alive() { return builder_.sandbox().run("tool", {}, {}, {}).ok(); }
+
+}  // namespace kw::cuda

@@ -1,0 +1,45 @@
+// A GPU as a device: "cuda" or "cuda:0", "cuda:1" ...
+#pragma once
+
+#include "targets/cuda/builder.h"
+#include "targets/cuda/worker_process.h"
+#include "targets/target.h"
+
+namespace kw::cuda {
+
+class CudaDevice final : public targets::Device {
+ public:
+  // Also where there is no GPU: then it builds, and whatever wants to run says why it cannot.
+  static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+
+  std::string name() const override { return name_; }
+  std::string isolation() const override { return builder_.sandbox().isolation().name(); }
+  Status accepts(const targets::Instance& instance) const override;
+  Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice& choice) override;
+  Result<std::unique_ptr<targets::Calls>> make_calls() override;
+  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override;
+  Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls& calls,
+                                                      const targets::Limits& limits) override;
+  std::unique_ptr<targets::Turn> take_turn(int threads) override;
+  std::uint64_t group_bytes() const override;
+  // A graph's launch costs little beside even this many short calls, and inputs are drawn for each.
+  std::size_t most_calls() const override { return 17; }
+  std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
+  bool alive() override;
+
+ private:
+  CudaDevice(std::string name, int number, Json facts, Builder builder)
+      : name_(std::move(name)),
+        number_(number),
+        facts_(std::move(facts)),
+        builder_(std::move(builder)),
+        pool_(number) {}
+
+  std::string name_;
+  int number_;
+  Json facts_;  // empty: there is no GPU
+  Builder builder_;
+  WorkerPool pool_;
+};
+
+}  // namespace kw::cuda

@@ -1,0 +1,231 @@
+#include "targets/cuda/loaded.h"
+
+#include <cstring>
+
+#include "targets/cuda/driver_api.h"
+
+namespace kw::cuda {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What has no time limit of its own; the kernel runs in none of it.
+constexpr auto kMostOwnTime = 30s;
+
+Reason reason_of(int code, const std::string& where, const std::string& said) {
+  const Json at{{"where", where}};
+  switch (code) {
+    case api::kIllegalAddress:
+      return {ReasonCode::touched_memory, at};
+    case api::kMisalignedAddress:
+      return {ReasonCode::misaligned_access, at};
+    case api::kIllegalInstruction:
+      return {ReasonCode::illegal_instruction, at};
+    case api::kAssert:
+    case api::kLaunchFailed:
+      return {ReasonCode::aborted, at};
+    case api::kLaunchTimeout:
+      return {ReasonCode::timed_out, at};
+    default:
+      return {ReasonCode::bad_plan, {{"text", fmt::format("{}: {}", where, said)}}};
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedCuda>> LoadedCuda::open(WorkerPool& pool, const sandbox::Sandbox& sandbox,
+                                                     const CudaBuilt& built) {
+  std::unique_ptr<LoadedCuda> loaded(new LoadedCuda(pool, built));
+  KW_TRY(loaded->worker_, pool.take());
+  KW_TRY(loaded->plans_, PlanRunner::open(sandbox, *built.plan));
+  return loaded;
+}
+
+LoadedCuda::~LoadedCuda() { pool_.give_back(std::move(worker_)); }
+
+Reason LoadedCuda::ask(const Json& request, std::span<const int> files, Clock::time_point deadline,
+                       Json* answer) const {
+  std::optional<Json> got = worker_->ask(request, files, deadline);
+  if (!got) {
+    if (worker_->timed_out()) return {ReasonCode::timed_out, {{"where", "in its launches"}}};
+    return {ReasonCode::lost, {{"where", "on the GPU"}}};
+  }
+  const auto text = [&](const char* name) { return got->value(name, std::string()); };
+  if (got->find("failed") != nullptr) return reason_of(got->value("code", 0), text("where"), text("failed"));
+  if (got->find("refused") != nullptr) return {ReasonCode::bad_plan, {{"text", text("refused")}}};
+  if (got->find("no_memory") != nullptr) return {ReasonCode::bad_plan, {{"text", text("no_memory")}}};
+  if (got->find("error") != nullptr) return {ReasonCode::lost, {{"where", text("error")}}};
+  if (const Json* input = got->find("wrote_input"); input != nullptr) {
+    return {ReasonCode::touched_memory,
+            {{"where", "in its launches"}, {"place", fmt::format("it changed input {}", input->get<int>())}}};
+  }
+  if (answer != nullptr) *answer = std::move(*got);
+  return {};
+}
+
+Reason LoadedCuda::finish_loading(Clock::time_point deadline) {
+  const Result<Json> facts = worker_->facts(deadline);
+  if (!facts.ok()) return {ReasonCode::refused_to_load, {{"said", facts.error().message}}};
+  facts_ = *facts;
+  if (Reason reason = plans_->finish_loading(deadline); !reason.empty()) return reason;
+  const auto code = sandbox::memory_file(cubin_);
+  if (!code.ok()) return {ReasonCode::refused_to_load, {{"said", code.error().message}}};
+  const int files[] = {code->get()};
+  Reason loaded = ask({{"ask", "load"}}, files, deadline);
+  if (loaded.code == ReasonCode::bad_plan) {
+    return {ReasonCode::refused_to_load, {{"said", loaded.params.value("text", std::string())}}};
+  }
+  return loaded;
+}
+
+PlanLimits LoadedCuda::limits_for(const targets::Instance& instance) const {
+  const auto memory = facts_.value("memory_bytes", std::int64_t{0});
+  PlanLimits limits{.threads_in_block = facts_.value("threads_in_block", std::int64_t{1024}),
+                    .shared_bytes = facts_.value("shared_bytes", std::int64_t{48 << 10})};
+  // As kernelwright.h promises them, and no more than a quarter of the GPU.
+  limits.scratch_bytes = std::min<std::int64_t>(static_cast<std::int64_t>(cpu::scratch_bytes(instance.all_bytes())),
+                                                std::max<std::int64_t>(memory / 4, 0));
+  limits.kept_bytes = std::min<std::int64_t>(static_cast<std::int64_t>(cpu::kept_bytes(instance.constant_bytes())),
+                                             std::max<std::int64_t>(memory / 4, 0));
+  return limits;
+}
+
+Result<Reason> LoadedCuda::arrange(const targets::Calls& calls, const targets::Instance& instance,
+                                   Clock::time_point deadline) {
+  calls_ = dynamic_cast<const CudaCalls*>(&calls);
+  instance_ = &instance;
+  shapes_.clear();
+  std::vector<std::string> constants(instance.inputs.size());
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    const CudaCalls::Slot& slot = calls_->slot(0, i);
+    if (!instance.constant[i] || slot.size_bytes > kMostSeenConstantBytes) continue;
+    constants[i].assign(reinterpret_cast<const char*>(calls_->memory().at(slot.offset)), slot.size_bytes);
+  }
+  KW_TRY(auto planned, plans_->plan(instance, constants, limits_for(instance), deadline));
+  if (auto* reason = std::get_if<Reason>(&planned)) return std::move(*reason);
+  const Plan& plan = std::get<Plan>(planned);
+
+  Json places = Json::array(), inputs = Json::array(), outputs = Json::array();
+  for (targets::Placement place : calls_->places()) places.push_back(static_cast<int>(place));
+  const auto tensor = [](const TensorType& type) {
+    return Json{{"bytes", static_cast<std::uint64_t>(type.shape.count()) * size_bytes(type.dtype)},
+                {"element", size_bytes(type.dtype)}};
+  };
+  std::uint64_t largest = 1;
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    Json one = tensor(instance.inputs[i]);
+    one["constant"] = bool(instance.constant[i]);
+    inputs.push_back(std::move(one));
+  }
+  for (const TensorType& type : instance.outputs) {
+    outputs.push_back(tensor(type));
+    largest = std::max(largest, outputs.back().at("bytes").get<std::uint64_t>());
+  }
+  KW_CHECK(output_memory_.resize(largest));
+  const int files[] = {calls_->memory().file(), output_memory_.file()};
+  Json answer;
+  const Clock::time_point own = Clock::now() + kMostOwnTime;
+  Reason arranged = ask({{"ask", "arrange"},
+                         {"places", std::move(places)},
+                         {"inputs", std::move(inputs)},
+                         {"outputs", std::move(outputs)},
+                         {"plan", json_of(plan)}},
+                        files, own, &answer);
+  if (!arranged.empty()) return arranged;
+  written_.assign(calls_->slot_count(), 0);
+  if (Reason wrote = write_inputs(calls_->count(), own); !wrote.empty()) return wrote;
+  const bool prepares = std::ranges::any_of(plan.launches, [](const Launch& one) { return one.once; });
+  if (prepares) return ask({{"ask", "prepare"}}, {}, deadline);
+  return Reason{};
+}
+
+Reason LoadedCuda::write_inputs(std::size_t calls, Clock::time_point deadline) {
+  Json items = Json::array();
+  for (std::size_t call = 0; call < calls; ++call) {
+    for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
+      const std::size_t index = calls_->slot_index(call, i);
+      const CudaCalls::Slot& slot = calls_->slot(call, i);
+      if (written_[index] == slot.version) continue;
+      written_[index] = slot.version;
+      Json item{{"call", call}, {"input", i}, {"offset", slot.offset}};
+      if (slot.before >= 0) {
+        item["before"] = slot.before;
+        item["after"] = slot.after;
+      }
+      items.push_back(std::move(item));
+    }
+  }
+  if (items.empty()) return {};
+  return ask({{"ask", "write"}, {"items", std::move(items)}}, {}, deadline);
+}
+
+Reason LoadedCuda::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+  return ask({{"ask", "poison_scratch"}, {"value", value}}, {}, deadline);
+}
+
+Reason LoadedCuda::run(std::size_t first, std::size_t count, Clock::time_point deadline) {
+  if (Reason reason = write_inputs(calls_->count(), Clock::now() + kMostOwnTime); !reason.empty()) return reason;
+  Json inputs = Json::array();
+  for (std::size_t call = first; call < first + count; ++call) {
+    for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
+      inputs.push_back({{"call", call}, {"input", i}, {"offset", calls_->slot(call, i).offset}});
+    }
+  }
+  Json answer;
+  Reason reason =
+      ask({{"ask", "run"}, {"first", first}, {"count", count}, {"inputs", std::move(inputs)}}, {}, deadline, &answer);
+  if (!reason.empty()) return reason;
+  if (const Json* shapes = answer.find("shapes"); shapes != nullptr) {
+    for (const Json& one : *shapes) {
+      targets::FoundShape& shape = shapes_[{one.at("call").get<std::size_t>(), one.at("output").get<std::size_t>()}];
+      shape.rank = one.at("rank").get<std::int64_t>();
+      shape.lengths = one.at("lengths").get<std::vector<std::int64_t>>();
+    }
+  }
+  return {};
+}
+
+targets::FoundShape LoadedCuda::found_shape(std::size_t call, std::size_t output) const {
+  const auto found = shapes_.find({call, output});
+  if (found != shapes_.end()) return found->second;
+  const Shape& shape = instance_->outputs[output].shape;
+  targets::FoundShape whole{.rank = shape.rank()};
+  for (int axis = 0; axis < shape.rank(); ++axis) whole.lengths.push_back(shape[axis]);
+  return whole;
+}
+
+targets::Lap LoadedCuda::time(std::size_t first, std::size_t count, targets::Warmth warmth,
+                              Clock::time_point deadline) {
+  targets::Lap lap;
+  Json answer;
+  lap.reason = ask({{"ask", "time"}, {"first", first}, {"count", count}, {"cold", warmth == targets::Warmth::cold}}, {},
+                   deadline, &answer);
+  if (lap.reason.empty()) lap.ns = answer.value("ns", 0.0);
+  return lap;
+}
+
+void LoadedCuda::poison(std::size_t call, std::uint8_t value, bool around) {
+  // Where the worker is gone, the next run says so.
+  static_cast<void>(
+      ask({{"ask", "poison"}, {"call", call}, {"value", value}, {"around", around}}, {}, Clock::now() + kMostOwnTime));
+}
+
+Reason LoadedCuda::overrun(std::size_t call, std::uint8_t value) const {
+  Json answer;
+  Reason reason = ask({{"ask", "around"}, {"call", call}, {"value", value}}, {}, Clock::now() + kMostOwnTime, &answer);
+  if (!reason.empty() || answer.empty()) return reason;
+  const bool before = answer.at("side").get<std::string>() == "before";
+  return {before ? ReasonCode::wrote_before : ReasonCode::wrote_after, {{"output", answer.at("output")}}};
+}
+
+void LoadedCuda::read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const {
+  const Reason reason = ask({{"ask", "read"}, {"call", call}, {"output", output}, {"bytes", bytes.size()}}, {},
+                            Clock::now() + kMostOwnTime);
+  if (!reason.empty()) {
+    std::ranges::fill(bytes, std::byte{0xff});
+    return;
+  }
+  std::memcpy(bytes.data(), output_memory_.at(0), bytes.size());
+}
+
+}  // namespace kw::cuda

@@ -1,0 +1,37 @@
+// NVIDIA GPUs, by CUDA's driver.
+#include "targets/target.h"
+
+#include "base/files.h"
+#include "targets/cuda/about.h"
+#include "targets/cuda/builder.h"
+#include "targets/cuda/device.h"
+#include "targets/cuda/driver.h"
+#include "targets/cuda/plain.h"
+
+namespace kw::targets {
+namespace {
+
+// The driver's own account of itself and of its GPUs.
+std::string identity(const std::string& name) {
+  std::string text = name + "\n";
+  if (const auto version = read_file("/proc/driver/nvidia/version", 4096); version.ok()) text += *version;
+  if (const auto toolkit = cuda::find_toolkit(); toolkit.ok()) text += state_of(toolkit->library);
+  return text + state_of("/usr/bin/g++");
+}
+
+}  // namespace
+
+Target cuda() {
+  return {.name = "cuda",
+          .languages = {".cu"},
+          .open = kw::cuda::CudaDevice::open,
+          .identity = identity,
+          .usual_device = "cuda:0",
+          .missing = [](const std::string&) { return kw::cuda::why_no_gpu(); },
+          .facts = kw::cuda::device_facts,
+          .tools = kw::cuda::tools,
+          .build_options = kw::cuda::build_options,
+          .plain_kernel = kw::cuda::plain_kernel};
+}
+
+}  // namespace kw::targets
