@@ -4,7 +4,7 @@
 #   bench/figures.bash          about ten minutes on 2 cores; run it while nothing else works
 #
 # How long a clean release build and the rebuild after an edit take, how fast the program starts, how long the slowest
-# right answer takes, and how many cases of others the operators were proven on.
+# right answer takes, and how many cases of others the operators were tested on.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "$0")/.." && pwd)
 cd -- "$root"

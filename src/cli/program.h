@@ -22,7 +22,7 @@ std::string help_text();
 std::string help_text(const Command& command);
 
 // What --help and the manual (manual.h) both say.
-inline constexpr char kAbout[] = "compute kernels, proven right and made fast";
+inline constexpr char kAbout[] = "compute kernels, tested hard and made fast";
 inline constexpr char kUse[] =
     "`kw COMMAND --help` explains one. A task is named by its name in a suite, by suite.toml:NAME, or as\n"
     "model.onnx:NODE.";

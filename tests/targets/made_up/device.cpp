@@ -1,6 +1,7 @@
 #include "targets/made_up/device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <sstream>
@@ -95,11 +96,18 @@ class ScriptKernel final : public targets::LoadedKernel {
   Reason run(std::size_t first, std::size_t count, Clock::time_point) override {
     if (script.contains("never_ends")) return {ReasonCode::timed_out, {{"where", "in its script"}}};
     if (script.contains("crashes")) return {ReasonCode::aborted, {{"where", "in its script"}}};
-    for (std::size_t call = first; call < first + count; ++call) compute(call, script.contains("wrong"));
+    for (std::size_t call = first; call < first + count; ++call) {
+      ++runs_;
+      compute(call, script.contains("wrong") || is("wrong_in_run", runs_));
+      if (is("negated_in_run", runs_)) negate_zeros(call);
+    }
     return {};
   }
   targets::Outputs& outputs() override { return *outputs_; }
   targets::FoundShape found_shape(std::size_t, std::size_t) const override { return {}; }
+  std::optional<std::uint64_t> memory_held() const override {
+    return script.contains("leaks") ? static_cast<std::uint64_t>(runs_ * script.at("leaks")) : 0;
+  }
   Reason behaviour() override { return {}; }
 
   targets::Lap lap(std::size_t count) {
@@ -124,15 +132,25 @@ class ScriptKernel final : public targets::LoadedKernel {
   Script script;
 
  private:
+  bool is(const char* name, double value) const { return script.contains(name) && script.at(name) == value; }
+
   void compute(std::size_t call, bool wrong) {
     const auto x = calls_->calls[call][0].as<float>();
     auto y = outputs_->calls[call][0].as<float>();
+    const auto is_tiny = [](float value) { return std::fpclassify(value) == FP_SUBNORMAL; };
+    wrong = wrong || (script.contains("wrong_beyond") && static_cast<double>(x.size()) > script.at("wrong_beyond")) ||
+            (script.contains("wrong_for_tiny") && std::ranges::any_of(x, is_tiny));
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::max(x[i], 0.0F) + (wrong ? 1.0F : 0.0F);
     outputs_->overran[call] = script.contains("overruns");
   }
 
+  void negate_zeros(std::size_t call) {
+    for (float& y : outputs_->calls[call][0].as<float>()) y = y == 0 ? -0.0F : y;
+  }
+
   const Memory* calls_ = nullptr;
   std::unique_ptr<MemoryOutputs> outputs_;
+  double runs_ = 0;
   std::int64_t timed_ = 0;
   std::int64_t laps_ = 0;
   Random random_{7};

@@ -6,6 +6,10 @@
 //   empty_ns 300         what a lap without calls takes
 //   wrong_after 7        its answers are wrong from this timed call on
 //   wrong                all its answers are wrong
+//   wrong_beyond 64      those of inputs with more elements are wrong
+//   wrong_for_tiny       those to inputs with a subnormal number among them are wrong
+//   wrong_in_run 3       the answer of its third untimed call is wrong; `negated_in_run`: right, but its zeros are -0
+//   leaks 5000           bytes that each call holds for ever
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
 //   does_not_build, never_ends, crashes, overruns
 //
