@@ -54,7 +54,7 @@ printf '%-56s %9s  %9s\n' "" wall CPU
 built release "release build" kw
 rebuilt release kw src/cli/commands/eval.cpp
 rebuilt release kw src/ops/families/reduction.cpp
-built ci "tests' build" all all_verify_interface_header_sets
+built ci "tests' build" all
 rebuilt ci kw_tests src/core/tunables_test.cpp
 
 printf '\nslowest files of the release build\n'

@@ -4,6 +4,8 @@
 // toml::parse_error, as every other fault of the text.
 #pragma once
 
+#include <string>
+
 namespace kw {
 [[noreturn]] void refuse_toml();
 }

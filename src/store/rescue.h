@@ -1,6 +1,7 @@
 // Saving what can be read of a damaged store into a new one.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

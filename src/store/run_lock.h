@@ -2,6 +2,7 @@
 // whatever way.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <utility>
