@@ -151,14 +151,13 @@ const Entry& entry_of(StoredType type) {
   return entry;
 }
 
-// Where GGUF keeps the row that Hugging Face has at `row`: it interleaves the two halves of each head.
+}  // namespace
+
 std::int64_t row_in_gguf(std::int64_t row, std::int64_t rows, std::int64_t heads) {
   const std::int64_t head_rows = rows / heads, half = head_rows / 2;
   const std::int64_t head = row / head_rows, within = row % head_rows;
   return head * head_rows + within % half * 2 + within / half;
 }
-
-}  // namespace
 
 TypeFacts facts_of(StoredType type) { return entry_of(type).facts; }
 

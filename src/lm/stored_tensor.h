@@ -68,6 +68,9 @@ Result<StoredTensor> stored_tensor(const std::string& name, StoredType type, Siz
 // The bytes that a tensor of this type and shape takes; quantised rows must be whole blocks.
 Result<std::int64_t> bytes_of(StoredType type, const Sizes& shape);
 
+// Where GGUF keeps the row that Hugging Face has at `row`: it interleaves the two halves of each head.
+std::int64_t row_in_gguf(std::int64_t row, std::int64_t rows, std::int64_t heads);
+
 // All elements in row-major order, rows in the order of Hugging Face. An Error for types that hold no real numbers.
 // `out` has exactly `elements()` places.
 Status to_floats(const StoredTensor& tensor, std::span<float> out);

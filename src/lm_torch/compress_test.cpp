@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/scratch.h"
+#include "lm_torch/decoder.h"
 #include "lm_torch/evaluate.h"
 
 namespace kw::lm {
@@ -134,6 +135,26 @@ TEST(Compress, WritesMergedWeightsThatGiveTheSame) {
   const at::Tensor ids = tensor_of(std::vector<std::int32_t>{1, 5, 9, 2, 8, 8}, 1);
   EXPECT_TRUE(at::allclose(first->logits(ids), second->logits(ids), 1e-3, 1e-4));
   EXPECT_EQ(second->linear_parameters(), Network::load(merged.files)->linear_parameters());
+}
+
+TEST(Compress, FactorsStepTokenByTokenAsTheyPass) {
+  for (const bool pivot : {false, true}) {
+    const Trial trial("qwen3");
+    Json asked = trial.request("svd-llm", 0.3);
+    asked["pivot"] = pivot;
+    ASSERT_TRUE(trial.run(asked).ok());
+    const auto files = open_model(trial.folder.path() / "out");
+    auto decoder = Decoder::open(*files);
+    ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+    KeyValueCache cache;
+    const std::vector<std::int32_t> ids = {1, 5, 9, 2, 8};
+    const at::Tensor whole = Network::load(*files)->logits(tensor_of(ids, 1))[0];
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto made = decoder->step(ids[i], cache);
+      const at::Tensor step = at::from_blob(const_cast<float*>(made.data()), {std::ssize(made)}, at::kFloat);
+      EXPECT_TRUE(at::allclose(step, whole[static_cast<std::int64_t>(i)], 1e-3, 1e-4)) << pivot << i;
+    }
+  }
 }
 
 TEST(Compress, CompressesAnEncoderToo) {

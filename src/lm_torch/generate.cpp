@@ -28,7 +28,7 @@ std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double n
 
 Result<std::vector<Generated>> generate(const Network& network, const std::vector<std::vector<std::int32_t>>& prompts,
                                         const Sampling& sampling,
-                                        const std::function<bool(std::size_t, std::int32_t)>& tell) {
+                                        const std::function<bool(std::size_t, std::int32_t)>& tell, Decoder* decoder) {
   const ModelConfig& config = network.config();
   if (!config.is_causal() || !config.predicts_next()) {
     return fail("a {} model does not generate text token by token", name_of(config.family));
@@ -59,8 +59,14 @@ Result<std::vector<Generated>> generate(const Network& network, const std::vecto
   KeyValueCache cache;
   const std::int64_t most = std::min(sampling.most_tokens, config.context - static_cast<std::int64_t>(longest));
   for (std::int64_t step = 0; step < most; ++step) {
-    const at::Tensor states = network.run(ids, &cache, padding);
-    const at::Tensor logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1);
+    at::Tensor logits;
+    if (decoder != nullptr && rows == 1 && step > 0) {
+      const auto made = decoder->step(answers[0].ids.back(), cache);
+      logits = at::from_blob(const_cast<float*>(made.data()), {1, std::ssize(made)}, at::kFloat);
+    } else {
+      const at::Tensor states = network.run(ids, &cache, padding);
+      logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1);
+    }
     ids = at::zeros({rows, 1}, at::kLong);
     bool all_ended = true;
     for (std::int64_t row = 0; row < rows; ++row) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lm_torch/decoder.h"
 #include "lm_torch/network.h"
 
 namespace kw::lm {
@@ -23,10 +24,12 @@ struct Generated {
   bool ended = false;             // by itself, not by the limit of tokens
 };
 
-// All prompts go on at once. `tell` is given each new token and its prompt's index; false stops.
+// All prompts go on at once. `tell` is given each new token and its prompt's index; false stops. A `decoder` of the
+// same model writes what follows a single prompt.
 Result<std::vector<Generated>> generate(const Network& network, const std::vector<std::vector<std::int32_t>>& prompts,
                                         const Sampling& sampling,
-                                        const std::function<bool(std::size_t prompt, std::int32_t id)>& tell = {});
+                                        const std::function<bool(std::size_t prompt, std::int32_t id)>& tell = {},
+                                        Decoder* decoder = nullptr);
 
 // The id that these logits and a number from [0, 1) choose.
 std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double number);

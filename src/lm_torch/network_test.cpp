@@ -72,6 +72,43 @@ TEST(Network, GivesTheSameWithAKeyValueCache) {
   EXPECT_TRUE(at::allclose(at::cat(parts, 1), whole, 1e-4, 1e-5));
 }
 
+// Token by token, after a prompt that the network has read, in a cache that both share.
+void expect_same_steps(const ModelFiles& files) {
+  auto decoder = Decoder::open(files);
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  const auto network = Network::load(files);
+  const std::vector<std::int32_t> ids = {3, 14, 15, 9, 2, 6, 5, 30, 0, 7};
+  KeyValueCache cache, other;
+  for (KeyValueCache* one : {&cache, &other}) network->run(tensor_of(std::span(ids).first(4), 1), one);
+  for (std::size_t i = 4; i < ids.size(); ++i) {
+    const at::Tensor expected = network->head(network->run(tensor_of(std::span(ids).subspan(i, 1), 1), &other))[0][0];
+    const auto made = decoder->step(ids[i], cache);
+    ASSERT_EQ(std::ssize(made), expected.numel());
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      ASSERT_NEAR(made[k], expected[static_cast<std::int64_t>(k)].item<float>(), 1e-4) << i << " " << k;
+    }
+  }
+  EXPECT_EQ(cache.length, 10);
+}
+
+TEST(Decoder, StepsAsTheNetworkDoes) {
+  for (const char* name : {"llama", "llama3", "linear", "qwen2", "qwen3"}) {
+    SCOPED_TRACE(name);
+    expect_same_steps(*open_model(tiny(name)));
+  }
+  EXPECT_EQ(Decoder::open(*open_model(tiny("bert"))).error().message,
+            "a bert model does not generate text token by token");
+}
+
+TEST(Decoder, WritesWhatTheNetworkWrites) {
+  const auto files = open_model(tiny("qwen3"));
+  const Network network = loaded("qwen3");
+  auto decoder = Decoder::open(*files);
+  const Sampling greedy{.most_tokens = 16};
+  EXPECT_EQ(generate(network, {{3, 14, 15}}, greedy, {}, &*decoder)->at(0).ids,
+            generate(network, {{3, 14, 15}}, greedy)->at(0).ids);
+}
+
 TEST(Network, GivesTheSameInABatchOfUnequalPrompts) {
   const Network network = loaded("llama3");
   const std::vector<std::vector<std::int32_t>> prompts = {{3, 14, 15, 9, 2}, {6, 5}, {30, 0, 7, 11}};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 
 #include "base/files.h"
 #include "lm/chat_template.h"
@@ -19,6 +20,7 @@ struct Requests::Loaded {
   ModelFiles files;
   Tokenizer tokenizer;
   Network network;
+  std::optional<Decoder> decoder;  // once something is generated
 };
 
 namespace {
@@ -121,7 +123,7 @@ Result<Json> perplexity(const Loaded& model, const Json& request, const Requests
 }
 
 template <class Loaded>
-Result<Json> generated(const Loaded& model, const Json& request, const Requests::Tell& tell) {
+Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell& tell) {
   std::vector<std::vector<std::int32_t>> prompts;
   if (const Json* messages = request.find("messages")) {
     KW_TRY(const ModelChat chat, chat_of(model.files));
@@ -138,15 +140,22 @@ Result<Json> generated(const Loaded& model, const Json& request, const Requests:
                           .top_k = request.value("top_k", std::int64_t{0}),
                           .top_p = request.value("top_p", 1.0),
                           .seed = request.value("seed", std::uint64_t{1})};
+  if (!model.decoder && prompts.size() == 1 && model.files.config.is_causal() && model.files.config.predicts_next()) {
+    KW_TRY(model.decoder, Decoder::open(model.files));
+  }
   std::vector<WholeCharacters> parts(prompts.size());
   const auto begin = Clock::now();
   double first_s = 0;
-  KW_TRY(const auto answers, generate(model.network, prompts, sampling, [&](std::size_t prompt, std::int32_t id) {
-           if (first_s == 0) first_s = seconds_since(begin);
-           const std::string text = parts[prompt].add(model.tokenizer.decode(std::vector{id}, Tokenizer::Show::all));
-           if (!text.empty()) tell({{"token", text}, {"prompt", prompt}});
-           return true;
-         }));
+  KW_TRY(const auto answers, generate(
+                                 model.network, prompts, sampling,
+                                 [&](std::size_t prompt, std::int32_t id) {
+                                   if (first_s == 0) first_s = seconds_since(begin);
+                                   const std::string text =
+                                       parts[prompt].add(model.tokenizer.decode(std::vector{id}, Tokenizer::Show::all));
+                                   if (!text.empty()) tell({{"token", text}, {"prompt", prompt}});
+                                   return true;
+                                 },
+                                 model.decoder ? &*model.decoder : nullptr));
   Json texts = Json::array(), ended = Json::array();
   std::size_t made = 0, given = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -172,7 +181,7 @@ Result<Requests::Loaded*> Requests::load(const std::filesystem::path& path) {
     auto tokenizer = Tokenizer::from_json(json);
     if (!tokenizer.ok()) return at(path.string(), tokenizer.error());
     KW_TRY(Network network, Network::load(files));
-    loaded_ = std::make_unique<Loaded>(Loaded{std::move(files), *std::move(tokenizer), std::move(network)});
+    loaded_ = std::make_unique<Loaded>(Loaded{std::move(files), *std::move(tokenizer), std::move(network), {}});
   }
   return loaded_.get();
 }

@@ -8,15 +8,17 @@ namespace kw::llm::providers {
 namespace {
 
 Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+  static KeptEngines engines;
+  const std::string model = std::filesystem::absolute(endpoint.model).lexically_normal().string();
   Json body = {{"do", "generate"},
-               {"model", std::filesystem::absolute(endpoint.model).lexically_normal().string()},
+               {"model", model},
                {"most_tokens", request.most_tokens},
                {"temperature", request.temperature.value_or(0)},
                {"messages", Json::array()}};
   for (const Message& message : request.messages) {
     body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
   }
-  const auto done = ask_engine(body, 0, {}, stop, endpoint.patience.whole_s);
+  const auto done = engines.ask(model, body, stop, endpoint.patience.whole_s);
   if (!done.ok()) {
     using Kind = Trouble::Kind;
     const bool late = done.error().message.starts_with("no whole answer");

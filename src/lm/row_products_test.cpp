@@ -1,0 +1,84 @@
+#include "lm/row_products.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "core/half.h"
+
+namespace kw::lm {
+namespace {
+
+// A matrix of random values of a type: halves of moderate numbers, blocks of any bits with moderate scales.
+std::vector<std::byte> drawn_matrix(StoredType type, std::int64_t rows, std::int64_t columns) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(columns) + 7);
+  std::uniform_real_distribution<double> number(-1, 1);
+  std::vector<std::byte> bytes;
+  const auto put = [&](auto value) {
+    const auto* from = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof value);
+  };
+  const TypeFacts facts = facts_of(type);
+  for (std::int64_t i = 0; i < rows * columns / facts.block_elements; ++i) {
+    if (type == StoredType::f32) put(static_cast<float>(number(random)));
+    if (type == StoredType::f16) put(half_from(number(random)).bits);
+    if (type == StoredType::bf16) put(brain_from(number(random)).bits);
+    if (facts.block_elements == 1) continue;
+    put(half_from(number(random) / 16).bits);
+    if (type == StoredType::q4_1) put(half_from(number(random)).bits);
+    while (std::ssize(bytes) % facts.block_bytes != 0) put(static_cast<std::uint8_t>(random()));
+  }
+  return bytes;
+}
+
+class StoredAs : public testing::TestWithParam<StoredType> {};
+
+TEST_P(StoredAs, EveryWayGivesTheSumOfTheReadersValues) {
+  const TypeFacts facts = facts_of(GetParam());
+  const auto ways = row_product_ways(GetParam());
+  ASSERT_FALSE(ways.empty());
+  EXPECT_EQ(ways.back().name, "plain");
+  for (const std::int64_t rows : {1, 4, 7}) {
+    for (std::int64_t columns : {1, 15, 16, 64, 103}) {
+      columns *= facts.block_elements;
+      const auto bytes = drawn_matrix(GetParam(), rows, columns);
+      std::vector<float> values(static_cast<std::size_t>(rows * columns)), x(static_cast<std::size_t>(columns));
+      ASSERT_TRUE(to_floats({.type = GetParam(), .shape = {rows, columns}, .bytes = bytes}, values).ok());
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) + 0.25f;
+      for (const RowProductWay& way : ways) {
+        std::vector<float> y(static_cast<std::size_t>(rows) + 1, -77);
+        way.products(bytes.data(), rows, columns, x.data(), y.data());
+        for (std::int64_t row = 0; row < rows; ++row) {
+          double sum = 0, size = 0;
+          for (std::int64_t i = 0; i < columns; ++i) {
+            const double term = static_cast<double>(values[static_cast<std::size_t>(row * columns + i)]) *
+                                x[static_cast<std::size_t>(i)];
+            sum += term;
+            size += std::abs(term);
+          }
+          EXPECT_NEAR(y[static_cast<std::size_t>(row)], sum, size * 2e-5 + 1e-6) << way.name << rows << "x" << columns;
+        }
+        EXPECT_EQ(y.back(), -77) << way.name;  // nothing is written past the rows
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, StoredAs,
+                         testing::Values(StoredType::f32, StoredType::f16, StoredType::bf16, StoredType::q4_0,
+                                         StoredType::q4_1, StoredType::q8_0),
+                         [](const auto& type) { return facts_of(type.param).name; });
+
+TEST(RowProducts, LeavesOtherTypesToTheReader) { EXPECT_TRUE(row_product_ways(StoredType::q6_k).empty()); }
+
+TEST(RowProducts, MixesRowsByTheirShares) {
+  const std::vector<float> rows = {1, 2, 3, 10, 20, 30}, shares = {0.5f, 0.25f};
+  std::vector<float> y(3, -1);
+  mix_rows(rows.data(), 2, 3, shares.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{3, 6, 9}));
+}
+
+}  // namespace
+}  // namespace kw::lm
