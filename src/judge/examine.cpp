@@ -32,24 +32,11 @@ constexpr auto kMostReferenceTime = 250ms;
 constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placement::shifted};
 // Many calls in a row are for shapes with no more elements than this.
 constexpr std::uint64_t kSmallBytes = 1 << 14;
-constexpr int kWatchedShapes = 6;
+constexpr std::size_t kWatchedShapes = 6;
+constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShapesInTwo = 8;
 // Two instances keep memory at once.
 constexpr std::uint64_t kManyCalls = 2;
-
-// The same bits, where a NaN is any NaN.
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.type() != b.type()) return false;
-  if (std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0) return true;
-  if (!is_float(a.dtype())) return false;
-  const std::size_t size = size_bytes(a.dtype());
-  for (std::int64_t i = 0; i < a.count(); ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * size;
-    if (std::memcmp(a.bytes().data() + at, b.bytes().data() + at, size) == 0) continue;
-    if (!std::isnan(a.real(i)) || !std::isnan(b.real(i))) return false;
-  }
-  return true;
-}
 
 std::int64_t first_difference(const Tensor& a, const Tensor& b) {
   if (a.type() != b.type()) return 0;
@@ -152,6 +139,12 @@ class Examiner {
     coverage.placements = {"aligned", "at the end of memory", "not aligned"};
   }
 
+  // A shape that is called many times, and what is known of it.
+  struct ManyTimes {
+    Instance instance;
+    LongRun run;
+  };
+
   // Beyond single cases: other weights, many calls, and what lies beside outputs.
   Status examine_further(const std::vector<PlannedCase>& plan) {
     std::vector<Lengths> shapes = {exam_.task->lengths};
@@ -159,41 +152,62 @@ class Examiner {
       if (one.hidden) shapes.push_back(one.lengths);
     }
     KW_TRY(shapes, small_ones(std::move(shapes)));
-    int in_two = 0, watched = 0;
-    bool long_run = false;
+    const Asked asked{
+        .stage = VerdictStage::hidden, .about = {{"values", "typical"}, {"lengths", Json::object()}}, .typical = false};
+    int in_two = 0;
+    std::vector<std::unique_ptr<ManyTimes>> ready;
     for (const Lengths& lengths : shapes) {
-      if (rejected() || (in_two == kShapesInTwo && watched == kWatchedShapes && long_run)) return {};
-      KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
-      const Asked asked{.stage = VerdictStage::hidden,
-                        .about = {{"values", "typical"}, {"lengths", Json::object()}},
-                        .typical = false};
+      if (in_two == kShapesInTwo && ready.size() == kWatchedShapes) break;
+      KW_TRY(Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
       if (in_two < kShapesInTwo && instance.constant_bytes() > 0) {
         ++in_two;
         KW_CHECK(examine_two(instance, asked));
-      }
-      if (rejected() || (watched == kWatchedShapes && long_run)) continue;
-      LongRun run{.calls = calls_.get(),
-                  .kernel = kernel_.get(),
-                  .instance = &instance,
-                  .most_calls = exam_.device->most_calls(),
-                  .inputs = {},
-                  .answers = {}};
-      KW_TRY(const bool ready, prepare_run(run, asked));
-      if (!ready) continue;
-      if (!long_run) {
-        KW_TRY(Reason reason, judge::run_long(run, examined_.varies, random_, &examined_.coverage.calls_in_a_row));
-        found_in(asked, VerdictStage::behaviour, named(std::move(reason), instance));
-        long_run = true;
-      }
-      if (watched < kWatchedShapes && !rejected()) {
-        ++watched;
-        KW_TRY(Reason reason, run_in_place(run, examined_.varies, random_));
-        found_in(asked, VerdictStage::behaviour, named(std::move(reason), instance));
         if (rejected()) return {};
-        KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
-        found_in(asked, VerdictStage::guard, named(std::move(seen), instance));
       }
+      if (ready.size() == kWatchedShapes) continue;
+      auto many = std::make_unique<ManyTimes>(ManyTimes{.instance = std::move(instance), .run = {}});
+      KW_TRY(const bool good, prepare_run(*many, asked));
+      if (rejected()) return {};
+      if (!good) continue;
+      ready.push_back(std::move(many));
+      const LongRun& run = ready.back()->run;
+      if (ready.size() == 1) {
+        KW_TRY(Reason reason, run_long(run, random_, &examined_.coverage.calls_in_a_row));
+        found_in(asked, VerdictStage::behaviour, named(std::move(reason), *run.instance));
+      }
+      if (!rejected()) {
+        KW_TRY(Reason reason, run_in_place(run, random_));
+        found_in(asked, VerdictStage::behaviour, named(std::move(reason), *run.instance));
+      }
+      if (!rejected()) {
+        KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
+        found_in(asked, VerdictStage::guard, named(std::move(seen), *run.instance));
+      }
+      if (rejected()) return {};
     }
+    return examine_history(ready, asked);
+  }
+
+  // In a process of its own, in which these are its first calls.
+  Status examine_history(std::vector<std::unique_ptr<ManyTimes>>& ready, const Asked& asked) {
+    std::ranges::sort(ready, {}, [](const auto& one) { return one->instance.all_bytes(); });
+    if (ready.size() > kShapesInHistory) ready.resize(kShapesInHistory);
+    if (ready.empty() || ready.back()->instance.all_bytes() > kSmallBytes) return {};
+    KW_TRY(const auto kernel, exam_.device->load(*exam_.built, *calls_,
+                                                 {.threads = exam_.threads,
+                                                  .memory_bytes = kManyCalls * kSmallBytes,
+                                                  .constant_bytes = kManyCalls * kSmallBytes}));
+    found(VerdictStage::load, kernel->finish_loading(Clock::now() + kMostLoadTime));
+    if (rejected()) return {};
+    std::vector<LongRun> runs;
+    for (const auto& many : ready) {
+      runs.push_back(many->run);
+      runs.back().kernel = kernel.get();
+    }
+    std::size_t shape = 0;
+    KW_TRY(Reason reason, run_history(runs, random_, &examined_.coverage.calls_in_a_row, &shape));
+    found_in(asked, VerdictStage::behaviour, named(std::move(reason), *runs[shape].instance));
+    if (!rejected()) found(VerdictStage::behaviour, kernel->behaviour());
     return {};
   }
 
@@ -217,12 +231,17 @@ class Examiner {
   }
 
   // Some inputs, and the kernel's answers to them, if these are right.
-  Result<bool> prepare_run(LongRun& run, const Asked& asked) {
+  Result<bool> prepare_run(ManyTimes& many, const Asked& asked) {
     constexpr std::size_t kSets = 4;
-    const Instance& instance = *run.instance;
+    const Instance& instance = many.instance;
+    LongRun& run = many.run;
+    run.calls = calls_.get();
+    run.kernel = kernel_.get();
+    run.instance = &instance;
+    run.most_calls = exam_.device->most_calls();
+    run.varies = examined_.varies;
     const std::vector<Placement> places(kSets, Placement::aligned);
     KW_CHECK(calls_->lay_out(instance, places, random_));
-    std::vector<std::vector<ops::WideTensor>> expected;
     for (std::size_t set = 0; set < kSets; ++set) {
       run.inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
       for (std::size_t i = 0; i < run.inputs[set].size(); ++i) {
@@ -231,7 +250,7 @@ class Examiner {
       }
       auto one = ops::evaluate(instance.graph, run.inputs[set]);
       if (!one.ok()) return false;
-      expected.push_back(*std::move(one));
+      run.expected.push_back(*std::move(one));
     }
     KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, Clock::now() + kMostCallTime));
     found_in(asked, asked.stage, std::move(arranged));
@@ -240,7 +259,7 @@ class Examiner {
       Reason problem;
       run.answers.push_back(outputs_of(*kernel_, instance, set, &problem));
       found_in(asked, asked.stage, named(std::move(problem), instance));
-      if (!rejected()) compare_all(expected[set], run.answers[set], instance, asked);
+      if (!rejected()) compare_all(run.expected[set], run.answers[set], instance, asked);
     }
     return !rejected();
   }
@@ -433,6 +452,19 @@ class Examiner {
 };
 
 }  // namespace
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type()) return false;
+  if (std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0) return true;
+  if (!is_float(a.dtype())) return false;
+  const std::size_t size = size_bytes(a.dtype());
+  for (std::int64_t i = 0; i < a.count(); ++i) {
+    const std::size_t at = static_cast<std::size_t>(i) * size;
+    if (std::memcmp(a.bytes().data() + at, b.bytes().data() + at, size) == 0) continue;
+    if (!std::isnan(a.real(i)) || !std::isnan(b.real(i))) return false;
+  }
+  return true;
+}
 
 VerdictStage stage_of(const Reason& reason, VerdictStage stage) {
   switch (reason.code) {

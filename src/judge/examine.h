@@ -50,6 +50,9 @@ VerdictStage stage_of(const Reason& reason, VerdictStage stage);
 std::vector<Tensor> outputs_of(targets::LoadedKernel& kernel, const targets::Instance& instance, std::size_t call,
                                Reason* problem);
 
+// The same bits, where a NaN is any NaN.
+bool same_bits(const Tensor& a, const Tensor& b);
+
 // An instance that the device accepts.
 Result<targets::Instance> instance_for(const targets::Device& device, const Task& task, const Lengths& lengths,
                                        int threads);

@@ -1,7 +1,11 @@
 #include "judge/long_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+
+#include "judge/examine.h"
+#include "ops/compare.h"
 
 namespace kw::judge {
 namespace {
@@ -17,6 +21,9 @@ constexpr int kTurnsBefore = 5;
 // It ends after this time, but not before so many turns.
 constexpr auto kMostTime = 60ms;
 constexpr int kFewestTurns = 25;
+// A shape that is not small has fewer calls side by side, and may have fewer turns.
+constexpr std::uint64_t kMostBytesAtOnce = 8 << 20;
+constexpr int kFewestLargeTurns = kTurnsBefore + 3;
 constexpr int kAlignedTurns = 15;
 constexpr auto kMostCallTime = 10s;
 // Freed memory is kept by the library in pieces of this size.
@@ -24,18 +31,37 @@ constexpr std::uint64_t kMostGrowth = 64 * 1024;
 
 constexpr int kCallsInPlace = 16;
 
-bool same_bytes(const targets::Outputs& outputs, std::size_t call, const std::vector<Tensor>& answers,
-                std::size_t* wrong) {
+// Of a history: calls altogether, where they take no longer than this, and at least so many.
+constexpr int kHistory = 5000;
+constexpr auto kMostHistoryTime = 100ms;
+constexpr int kFewestOfHistory = 1500;
+constexpr double kLongestStretch = 2000;
+constexpr std::size_t kCallsInALayout = 96;
+constexpr std::size_t kTensorsInALayout = 512;
+constexpr int kUsesOfALayout = 2;
+constexpr int kRepeats = 3;
+
+// Says which output is wrong, if one is.
+std::optional<std::size_t> wrong_output(const LongRun& run, std::size_t call, std::size_t set) {
+  const std::vector<Tensor>& answers = run.answers[set];
   std::vector<std::byte> got;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto wanted = answers[i].bytes();
+  const auto same_bytes = [&](std::size_t output) {
+    const auto wanted = answers[output].bytes();
     got.resize(wanted.size());
-    outputs.read(call, i, got);
-    if (std::memcmp(got.data(), wanted.data(), got.size()) == 0) continue;
-    *wrong = i;
-    return false;
+    run.kernel->outputs().read(call, output, got);
+    return std::memcmp(got.data(), wanted.data(), got.size()) == 0;
+  };
+  std::size_t output = 0;
+  while (output < answers.size() && same_bytes(output)) ++output;
+  if (output == answers.size()) return std::nullopt;
+  Reason problem;
+  const std::vector<Tensor> outputs = outputs_of(*run.kernel, *run.instance, call, &problem);
+  if (!problem.empty()) return output;
+  for (; output < answers.size(); ++output) {
+    if (same_bits(answers[output], outputs[output])) continue;
+    if (!run.varies || !ops::compare(run.expected[set][output], outputs[output]).right()) return output;
   }
-  return true;
+  return std::nullopt;
 }
 
 // The inputs of set `set` into a call; constants once, with the first.
@@ -46,10 +72,81 @@ void fill(const LongRun& run, std::size_t call, std::size_t set) {
   }
 }
 
+// Calls of one shape in a row.
+class Stretch {
+ public:
+  Stretch(const LongRun& run, Random& random) : run_(run), random_(random) {}
+
+  // Some of the next `most` calls, at least one.
+  Result<Reason> run(int most, int* made) {
+    const int end = *made + most;
+    if (uses_ == 0) {
+      KW_TRY(Reason arranged, lay_out(static_cast<std::size_t>(most)));
+      if (!arranged.empty()) return arranged;
+      uses_ = kUsesOfALayout;
+    }
+    --uses_;
+    const std::size_t count = std::min(sets_.size(), static_cast<std::size_t>(most));
+    Reason found = run_calls(0, count, made);
+    // The last one again: as it is, and with other inputs at the same place.
+    for (int i = 0; i < kRepeats && *made < end && found.empty(); ++i) {
+      if (random_.chance(0.5)) {
+        sets_[count - 1] = any_set();
+        write(count - 1);
+      }
+      found = run_calls(count - 1, 1, made);
+    }
+    return found;
+  }
+
+ private:
+  std::size_t any_set() { return static_cast<std::size_t>(random_.integer(0, std::ssize(run_.inputs) - 1)); }
+
+  void write(std::size_t call) {
+    for (std::size_t i = 0; i < run_.instance->constant.size(); ++i) {
+      if (!run_.instance->constant[i]) run_.calls->write(call, i, run_.inputs[sets_[call]][i]);
+    }
+  }
+
+  Result<Reason> lay_out(std::size_t most) {
+    sets_.clear();
+    std::vector<Placement> places;
+    const std::size_t tensors = run_.instance->inputs.size() + run_.instance->outputs.size();
+    for (std::size_t i = 0; i < std::min({most, kCallsInALayout, run_.most_calls, kTensorsInALayout / tensors + 1});
+         ++i) {
+      places.push_back(random_.pick({Placement::shifted, Placement::shifted, Placement::at_end, Placement::aligned}));
+      sets_.push_back(i > 0 && random_.chance(0.3) ? sets_.back() : any_set());
+    }
+    KW_CHECK(run_.calls->lay_out(*run_.instance, places, random_));
+    fill(run_, 0, sets_[0]);
+    for (std::size_t call = 0; call < sets_.size(); ++call) write(call);
+    return run_.kernel->arrange(*run_.calls, *run_.instance, Clock::now() + kMostCallTime);
+  }
+
+  Reason run_calls(std::size_t first, std::size_t count, int* made) {
+    const auto poison = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
+    for (std::size_t call = first; call < first + count; ++call) run_.kernel->outputs().poison(call, poison, false);
+    if (Reason reason = run_.kernel->run(first, count, Clock::now() + kMostCallTime); !reason.empty()) return reason;
+    *made += static_cast<int>(count);
+    for (std::size_t call = first; call < first + count; ++call) {
+      if (const auto wrong = wrong_output(run_, call, sets_[call])) {
+        return {ReasonCode::wrong_later, {{"output", *wrong}, {"calls", *made}}};
+      }
+    }
+    return {};
+  }
+
+  const LongRun& run_;
+  Random& random_;
+  std::vector<std::size_t> sets_;  // of inputs, by call
+  int uses_ = 0;                   // that are left of the layout
+};
+
 }  // namespace
 
-Result<Reason> run_long(const LongRun& run, bool varies, Random& random, int* calls_made) {
-  const std::size_t at_once = std::min(kCallsAtOnce, run.most_calls);
+Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made) {
+  const std::size_t at_once = std::clamp<std::size_t>(kMostBytesAtOnce / (run.instance->call_bytes() + 1), 1,
+                                                      std::min(kCallsAtOnce, run.most_calls));
   std::vector<Placement> places(at_once, Placement::aligned);
   for (std::size_t i = at_once / 2; i < at_once; ++i) {
     places[i] = random.pick({Placement::aligned, Placement::at_end, Placement::shifted});
@@ -61,30 +158,34 @@ Result<Reason> run_long(const LongRun& run, bool varies, Random& random, int* ca
   if (!arranged.empty()) return arranged;
   const auto begin = Clock::now();
   std::optional<std::uint64_t> held;
+  int made_before = 0;
   int turns = 0;
-  for (; turns < kTurns && (turns < kFewestTurns || Clock::now() - begin < kMostTime); ++turns) {
+  const int fewest = at_once < kCallsAtOnce ? kFewestLargeTurns : kFewestTurns;
+  for (; turns < kTurns && (turns < fewest || Clock::now() - begin < kMostTime); ++turns) {
     // At first those that lie as timed calls do, one after the other.
     const std::size_t count = turns < kAlignedTurns ? std::max<std::size_t>(at_once / 2, 1) : at_once;
-    if (turns == kTurnsBefore) held = run.kernel->memory_held();
+    if (turns == kTurnsBefore) {
+      held = run.kernel->memory_held();
+      made_before = *calls_made;
+    }
     const auto poison = static_cast<std::uint8_t>(0x81 + random.bits() % 0x7d);
     for (std::size_t call = 0; call < count; ++call) run.kernel->outputs().poison(call, poison, false);
     if (Reason reason = run.kernel->run(0, count, Clock::now() + kMostCallTime); !reason.empty()) return reason;
     *calls_made += static_cast<int>(count);
-    for (std::size_t call = 0; call < count && !varies; ++call) {
-      std::size_t wrong = 0;
-      if (same_bytes(run.kernel->outputs(), call, run.answers[set_of(call)], &wrong)) continue;
-      return Reason{ReasonCode::wrong_later, {{"output", wrong}, {"calls", *calls_made}}};
+    for (std::size_t call = 0; call < count; ++call) {
+      if (const auto wrong = wrong_output(run, call, set_of(call))) {
+        return Reason{ReasonCode::wrong_later, {{"output", *wrong}, {"calls", *calls_made}}};
+      }
     }
   }
   const std::optional<std::uint64_t> now = run.kernel->memory_held();
   if (held && now && *now > *held + kMostGrowth) {
-    return Reason{ReasonCode::leaks_memory,
-                  {{"bytes", *now - *held}, {"calls", static_cast<std::size_t>(turns - kTurnsBefore) * at_once}}};
+    return Reason{ReasonCode::leaks_memory, {{"bytes", *now - *held}, {"calls", *calls_made - made_before}}};
   }
   return Reason{};
 }
 
-Result<Reason> run_in_place(const LongRun& run, bool varies, Random& random) {
+Result<Reason> run_in_place(const LongRun& run, Random& random) {
   const Placement place[] = {Placement::shifted};
   KW_CHECK(run.calls->lay_out(*run.instance, place, random));
   fill(run, 0, 0);
@@ -96,11 +197,34 @@ Result<Reason> run_in_place(const LongRun& run, bool varies, Random& random) {
     }
     run.kernel->outputs().poison(0, static_cast<std::uint8_t>(0x81 + random.bits() % 0x7d), false);
     found = run.kernel->run(0, 1, Clock::now() + kMostCallTime);
-    std::size_t wrong = 0;
-    if (!found.empty() || varies || same_bytes(run.kernel->outputs(), 0, run.answers[set], &wrong)) continue;
-    found = {ReasonCode::wrong_later, {{"output", wrong}, {"calls", i + 1}}};
+    if (!found.empty()) return found;
+    if (const auto wrong = wrong_output(run, 0, set)) {
+      found = {ReasonCode::wrong_later, {{"output", *wrong}, {"calls", i + 1}}};
+    }
   }
   return found;
+}
+
+Result<Reason> run_history(std::span<const LongRun> runs, Random& random, int* calls_made, std::size_t* shape) {
+  const auto begin = Clock::now();
+  int made = 0;
+  std::size_t last = runs.size();
+  const auto goes_on = [&] {
+    return made < kHistory && (made < kFewestOfHistory || Clock::now() - begin < kMostHistoryTime);
+  };
+  while (goes_on()) {
+    auto next = static_cast<std::size_t>(random.integer(0, std::ssize(runs) - 1));
+    if (next == last && runs.size() > 1) next = (next + 1) % runs.size();
+    *shape = last = next;
+    Stretch stretch(runs[next], random);
+    const auto calls = static_cast<int>(std::exp(random.uniform(0, std::log(kLongestStretch))));
+    for (const int end = made + calls; made < end && goes_on();) {
+      KW_TRY(Reason found, stretch.run(end - made, &made));
+      if (!found.empty()) return found;
+    }
+  }
+  *calls_made = std::max(*calls_made, made);
+  return Reason{};
 }
 
 Result<Reason> run_watched(const LongRun& run, Random& random, bool* watched) {

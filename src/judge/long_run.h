@@ -1,12 +1,14 @@
-// Many calls of one small shape: is a kernel as right in the thousandth as in the first, does it hold more and more
-// memory, and does it leave the bytes beside its outputs alone?
+// Many calls of small shapes: is a kernel as right in the thousandth as in the first and at any address, does it hold
+// more and more memory, and does it leave the bytes beside its outputs alone?
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/random.h"
 #include "base/result.h"
 #include "core/tensor.h"
+#include "ops/wide_tensor.h"
 #include "targets/target.h"
 
 namespace kw::judge {
@@ -18,13 +20,20 @@ struct LongRun {
   std::size_t most_calls = 1;                // of one command
   std::vector<std::vector<Tensor>> inputs;   // some sets of them, with the same constants
   std::vector<std::vector<Tensor>> answers;  // the kernel's own, known to be right
+  std::vector<std::vector<ops::WideTensor>> expected;
+  bool varies = false;  // its answers need not have the same bits; then they must be right
 };
 
-// None: nothing was found. `varies`: answers need not have the same bits, and are not compared.
-Result<Reason> run_long(const LongRun& run, bool varies, Random& random, int* calls_made);
+// None: nothing was found.
+Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made);
 
 // Again and again at one address, with old inputs and new ones.
-Result<Reason> run_in_place(const LongRun& run, bool varies, Random& random);
+Result<Reason> run_in_place(const LongRun& run, Random& random);
+
+// What a program does with a kernel, from its first call on: some shapes in turn, each for one call or for a thousand,
+// every hundred calls at other addresses, now and then the same call again with the same inputs or others. The kernel
+// must be one that nobody called before. All runs are of one kernel; *shape says which of them was wrong.
+Result<Reason> run_history(std::span<const LongRun> runs, Random& random, int* calls_made, std::size_t* shape);
 
 // Once, with an eye on every write; *watched becomes true where the device can.
 Result<Reason> run_watched(const LongRun& run, Random& random, bool* watched);

@@ -185,6 +185,61 @@ TEST(TaskFromNode, LeavesOpenWhatReachesTheNodeUnchanged) {
   EXPECT_EQ(other->output_type(0).shape, (Shape{9, 1}));
 }
 
+// x: float32[batch, 3, height, width] -> MaxPool by 2 -> Relu, and a sum of two that were pooled alike.
+std::string pooled() {
+  const std::string dims =
+      "dim { dim_param: 'batch' } dim { dim_value: 3 } dim { dim_param: 'height' } dim { dim_param: 'width' }";
+  const auto pool = [](const std::string& input, const std::string& output) {
+    return "node { op_type: 'MaxPool' input: '" + input + "' output: '" + output +
+           "' attribute { name: 'kernel_shape' type: INTS ints: 2 ints: 2 } "
+           "attribute { name: 'strides' type: INTS ints: 2 ints: 2 } } ";
+  };
+  return with_graph("input {" + float_value("x", dims) + "} input {" + float_value("z", dims) + "}" + pool("x", "p") +
+                    pool("z", "q") + node("Relu", "p", "r") +
+                    "node { op_type: 'Add' input: 'p' input: 'q' output: 's' } output {" + float_value("r", "") +
+                    "} output {" + float_value("s", "") + "}");
+}
+
+TEST(TaskFromNode, LeavesOpenWhatFollowsFromAnOpenLength) {
+  const auto model = parse_onnx(pooled(), "m.onnx");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const Lengths dims = {{"batch", 2}, {"height", 16}, {"width", 24}};
+  const auto relu = task_from_node(*model, "r", dims);
+  ASSERT_TRUE(relu.ok()) << relu.error().message;
+  EXPECT_EQ(relu->lengths, (Lengths{{"batch", 2}, {"height/2", 8}, {"width/2", 12}}));
+  const auto other = ops::resolve(*relu, {{"batch", 5}, {"height/2", 7}, {"width/2", 1}});
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(other->output_type(0).shape, (Shape{5, 3, 7, 1}));
+}
+
+TEST(TaskFromNode, MovesWhatAlwaysAgreesTogether) {
+  const auto model = parse_onnx(pooled(), "m.onnx");
+  const auto sum = task_from_node(*model, "s", {{"batch", 2}, {"height", 16}, {"width", 16}});
+  ASSERT_TRUE(sum.ok()) << sum.error().message;
+  EXPECT_EQ(sum->lengths, (Lengths{{"batch", 2}, {"height/2", 8}, {"width/2", 8}}));
+  ASSERT_EQ(sum->values.size(), 2u);
+  for (const Value& value : sum->values) {
+    EXPECT_EQ(value.lengths[2].name, "height/2");
+    EXPECT_EQ(value.lengths[3].name, "width/2");
+  }
+}
+
+// A target that is the product of two lengths would have to move with both: the shape stays as it is.
+TEST(TaskFromNode, LeavesClosedWhatCannotMoveAlone) {
+  const std::string bytes = with_graph(
+      "input {" + float_value("x", "dim { dim_param: 'a' } dim { dim_param: 'b' }") + "}" +
+      "initializer { name: 'minus' data_type: 7 dims: 1 int64_data: -1 }" + node("Shape", "x", "shape") +
+      "node { op_type: 'ReduceProd' input: 'shape' output: 'all' attribute { name: 'keepdims' type: INT i: 1 } } "
+      "node { op_type: 'Reshape' input: 'x' input: 'all' output: 'y' } output {" +
+      float_value("y", "") + "}");
+  const auto model = parse_onnx(bytes, "m.onnx");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto task = task_from_node(*model, "y", {{"a", 4}, {"b", 6}});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->lengths, Lengths());
+  EXPECT_TRUE(task->values[1].elements.empty());
+}
+
 TEST(TaskFromNode, GivesWeightsTheModelsOwnValues) {
   const std::string bytes = with_graph("initializer { name: 'w' data_type: 1 dims: 2 float_data: 1 float_data: 2 }" +
                                        node("Sin", "w", "y") + "output {" + float_value("y", "") + "}");

@@ -416,70 +416,172 @@ std::vector<std::string> used_outputs(const OnnxModel& model, const Node& node) 
   return wanted.empty() ? all : wanted;
 }
 
-// Which of the model's open lengths a one-node task may leave open too. Such a length must reach the node unchanged
-// wherever it reaches it: shapes are inferred again with other values of it, and what moves must move along exactly.
+// Which lengths a one-node task leaves open: those that change when an open length of the model does. Shapes are
+// inferred again with other values of each; axes and constants' elements that always agree are one length of the task.
+// It is called as the model calls it where it is the same, and by how it follows from it (`height/2`) where it is not.
+// Then it is a length of its own: the node takes more shapes than the model gives it.
 class LengthNames {
  public:
   LengthNames(const Sources& sources, std::size_t node, const Lengths& dims, const Inference& base, Task& task)
-      : sources_(sources), node_(node), dims_(dims), base_(base), task_(task) {}
+      : sources_(sources), node_(node), base_(base), task_(task) {
+    worlds_.push_back(dims);
+    for (const auto& [name, value] : dims) add_worlds(name, value);
+  }
 
   void give() {
-    for (const auto& [name, value] : dims_) try_name(name, value);
+    std::map<Seen, std::vector<Length*>> together;
+    for (Place& place : places()) {
+      const bool moves = std::ranges::any_of(place.seen, [&](std::int64_t one) { return one != place.seen[0]; });
+      if (moves) together[place.seen].push_back(place.length());
+    }
+    for (const auto& [seen, lengths] : together) open(name_of(seen), seen[0], lengths);
+    for (Value& value : task_.values) {
+      if (std::ranges::all_of(value.elements, [](const Length& one) { return one.name.empty(); })) {
+        value.elements.clear();
+      }
+    }
   }
 
  private:
-  void try_name(const std::string& name, std::int64_t value) {
-    std::vector<Length*> places;
-    for (const std::int64_t step : {1, 7}) {
-      Lengths moved = dims_;
-      moved[name] += step;
+  using Seen = std::vector<std::int64_t>;  // one value in each world
+
+  struct Place {
+    Value* value;
+    std::size_t at;
+    bool element;  // of a constant; else an axis
+    Seen seen;
+
+    Length* length() {
+      if (!element) return &value->lengths[at];
+      if (value->elements.empty()) {
+        for (std::int64_t one : value->constant.integers()) value->elements.push_back({one, ""});
+      }
+      return &value->elements[at];
+    }
+  };
+
+  // Other values of one open length that the nodes before accept and that leave everything else as it is.
+  void add_worlds(const std::string& name, std::int64_t value) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (value > kMost) return;
+    for (const std::int64_t other : {value + 1, value + 7, 2 * value, 3 * value}) {
+      Lengths moved = worlds_[0];
+      moved[name] = other;
       Inference inference(sources_, moved);
-      if (!inference.reach(node_).ok()) return;
-      places.clear();
-      if (!follow(inference, value, step, places)) return;
+      if (other == value || !inference.reach(node_).ok() || !comparable(inference)) continue;
+      worlds_.push_back(moved);
+      inferences_.push_back(seen_in(inference));
     }
-    for (Length* place : places) place->name = name;
-    if (!places.empty()) task_.lengths[name] = value;
   }
 
-  // Collects the lengths that became value + step; false if anything else changed.
-  bool follow(const Inference& moved, std::int64_t value, std::int64_t step, std::vector<Length*>& places) {
-    for (Value& input : task_.values) {
-      const Shape& before = base_.type(input.name).shape;
-      const Shape& after = moved.type(input.name).shape;
-      if (before.rank() != after.rank()) return false;
-      for (int axis = 0; axis < before.rank(); ++axis) {
-        if (before[axis] == after[axis]) continue;
-        if (before[axis] != value || after[axis] != value + step) return false;
-        places.push_back(&input.lengths[static_cast<std::size_t>(axis)]);
+  // Whether nothing but lengths and elements of integer constants differs.
+  bool comparable(const Inference& moved) const {
+    return std::ranges::all_of(task_.values, [&](const Value& value) {
+      if (base_.type(value.name).shape.rank() != moved.type(value.name).shape.rank()) return false;
+      const Tensor* known = moved.known(value.name);
+      if (value.role == Role::input || known == nullptr) {
+        return value.constant.count() == 0 || moved.type(value.name) == base_.type(value.name);
       }
-      if (input.role == Role::input || !moved.known(input.name)) continue;
-      if (!follow_elements(input, *moved.known(input.name), value, step, places)) return false;
-    }
-    return true;
+      if (known->type() != value.constant.type()) return false;
+      return has_lengths(value) || std::ranges::equal(known->bytes(), value.constant.bytes());
+    });
   }
 
-  // A constant that was computed from shapes (a Reshape's target).
-  static bool follow_elements(Value& input, const Tensor& after, std::int64_t value, std::int64_t step,
-                              std::vector<Length*>& places) {
-    if (after.count() != input.constant.count()) return false;
-    for (std::int64_t i = 0; i < after.count(); ++i) {
-      if (after.dtype() == input.constant.dtype() && after.real(i) == input.constant.real(i)) continue;
-      if (input.role != Role::constant || is_float(after.dtype())) return false;
-      if (input.constant.integer(i) != value || after.integer(i) != value + step) return false;
-      if (input.elements.empty()) {
-        for (std::int64_t element : input.constant.integers()) input.elements.push_back({element, ""});
+  static bool has_lengths(const Value& value) {
+    return value.role == Role::constant && !is_float(value.constant.dtype());
+  }
+
+  // All axes, and all elements of integer constants, in the task's order.
+  Seen seen_in(const Inference& inference) const {
+    Seen all;
+    for (const Value& value : task_.values) {
+      for (const std::int64_t length : inference.type(value.name).shape) all.push_back(length);
+      const Tensor* known = inference.known(value.name);
+      for (std::int64_t i = 0; has_lengths(value) && i < value.constant.count(); ++i) {
+        all.push_back(known != nullptr ? known->integer(i) : value.constant.integer(i));
       }
-      places.push_back(&input.elements[static_cast<std::size_t>(i)]);
     }
-    return true;
+    return all;
+  }
+
+  std::vector<Place> places() {
+    std::vector<Place> all;
+    for (Value& value : task_.values) {
+      for (std::size_t axis = 0; axis < value.lengths.size(); ++axis) all.push_back({&value, axis, false, {}});
+      const auto elements = has_lengths(value) ? static_cast<std::size_t>(value.constant.count()) : 0;
+      for (std::size_t i = 0; i < elements; ++i) all.push_back({&value, i, true, {}});
+    }
+    const Seen own = seen_in(base_);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].seen.push_back(own[i]);
+      for (const Seen& moved : inferences_) all[i].seen.push_back(moved[i]);
+    }
+    return all;
+  }
+
+  Seen values_of(const std::string& name) const {
+    Seen seen;
+    for (const Lengths& world : worlds_) seen.push_back(world.at(name));
+    return seen;
+  }
+
+  // "height", "height/2", "2*height", "height+1", "height*width"; where none of these fits, the lengths that it goes
+  // by.
+  std::string name_of(const Seen& seen) const {
+    constexpr std::int64_t kMostFactor = 64;
+    std::string from;
+    for (const auto& [name, value] : worlds_[0]) {
+      const Seen of = values_of(name);
+      const auto is = [&](auto&& rule) {
+        for (std::size_t i = 0; i < of.size(); ++i) {
+          if (seen[i] != rule(of[i])) return false;
+        }
+        return true;
+      };
+      if (seen == of) return name;
+      for (std::int64_t k = 2; k <= kMostFactor; ++k) {
+        if (is([k](auto v) { return v / k; }) || is([k](auto v) { return (v + k - 1) / k; })) {
+          return fmt::format("{}/{}", name, k);
+        }
+        if (is([k](auto v) { return v * k; })) return fmt::format("{}*{}", k, name);
+      }
+      const std::int64_t more = seen[0] - of[0];
+      if (is([more](auto v) { return v + more; })) return fmt::format("{}{:+}", name, more);
+      for (const auto& [other, ignored] : worlds_[0]) {
+        const Seen factors = values_of(other);
+        bool product = true;
+        for (std::size_t i = 0; i < of.size(); ++i) product = product && seen[i] == of[i] * factors[i];
+        if (product) return fmt::format("{}*{}", name, other);
+      }
+      for (std::size_t i = 1; i < of.size(); ++i) {
+        if (of[i] == of[0] || seen[i] == seen[0]) continue;
+        from += (from.empty() ? "by " : ", ") + name;
+        break;
+      }
+    }
+    return from;
+  }
+
+  // Unless the node takes no other value of it while all others stay.
+  void open(std::string name, std::int64_t value, const std::vector<Length*>& lengths) {
+    while (task_.lengths.contains(name)) name += "'";
+    for (Length* length : lengths) length->name = name;
+    task_.lengths[name] = value;
+    for (const std::int64_t other : {value + 1, value + 7, 2 * value, value / 2}) {
+      Lengths moved = task_.lengths;
+      moved[name] = other;
+      if (other != value && ops::resolve(task_, moved).ok()) return;
+    }
+    for (Length* length : lengths) length->name.clear();
+    task_.lengths.erase(name);
   }
 
   const Sources& sources_;
   std::size_t node_;
-  const Lengths& dims_;
   const Inference& base_;
   Task& task_;
+  std::vector<Lengths> worlds_;   // of the model's lengths; the first is the one asked for
+  std::vector<Seen> inferences_;  // what the node sees in each of the others
 };
 
 // ----- Selecting
@@ -536,11 +638,13 @@ Result<Task> task_of_node(const Sources& sources, std::size_t index, const Lengt
     KW_TRY(const auto values, value_from_initializers(sources, name));
     task.values.push_back(values ? value_of_tensor(name, role, *values) : value_of_type(name, inference.type(name)));
   }
-  LengthNames(sources, index, dims, inference, task).give();
   for (const std::string& name : used_outputs(sources.model(), node.node)) {
     task.outputs.push_back({name, std::nullopt, {}});
   }
-  if (ops::resolve(task).ok()) return task;
+  if (ops::resolve(task).ok()) {
+    LengthNames(sources, index, dims, inference, task).give();
+    return task;
+  }
   // Some shape rules cannot tell (Range): then the file's word is declared, if it has one.
   for (Output& output : task.outputs) {
     const OnnxValue* stated = sources.stated(output.name);

@@ -72,8 +72,8 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     Buffer buffer;
     buffer.size_bytes = static_cast<std::uint64_t>(type.bytes());
     const std::uint64_t element = size_bytes(type.dtype);
-    // Any number of elements, an odd one more often: then no vector of them is aligned.
-    const std::uint64_t shift = element * (random.bits() % (kPage / element / 2) | (random.bits() % 4 != 0));
+    // Any place in a page, one at an odd number of elements more often: then no vector of them is aligned.
+    const std::uint64_t shift = element * (random.bits() % (kPage / element) | (random.bits() % 4 != 0));
     // One page at least, so that an empty tensor has an address too.
     buffer.region_bytes = std::max(kPage, pages(buffer.size_bytes + (place == Placement::shifted ? shift : 0)));
     buffer.region_offset = next;
