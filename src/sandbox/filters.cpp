@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
 
 namespace kw::sandbox {
 namespace {
@@ -92,7 +93,14 @@ constexpr const char* kNotForTools[] = {"socket",
 
 class Rules {
  public:
-  explicit Rules(std::uint32_t otherwise) : context_(seccomp_init(otherwise)) {}
+  // For a machine by its name; empty: this one.
+  Rules(std::uint32_t otherwise, const std::string& machine) : context_(seccomp_init(otherwise)) {
+    if (machine.empty() || context_ == nullptr || seccomp_arch_resolve_name(machine.c_str()) == seccomp_arch_native()) {
+      return;
+    }
+    broken_ = seccomp_arch_remove(context_, seccomp_arch_native()) != 0 ||
+              seccomp_arch_add(context_, seccomp_arch_resolve_name(machine.c_str())) != 0;
+  }
   Rules(const Rules&) = delete;
   Rules& operator=(const Rules&) = delete;
   ~Rules() {
@@ -152,7 +160,7 @@ void allow_threads(Rules& rules) {
 }
 
 Program tools_filter() {
-  Rules rules(SCMP_ACT_ALLOW);
+  Rules rules(SCMP_ACT_ALLOW, {});
   for (const char* name : kNotForTools) rules.add(SCMP_ACT_ERRNO(EPERM), name);
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   rules.add(SCMP_ACT_ERRNO(EPERM), "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
@@ -160,22 +168,27 @@ Program tools_filter() {
 }
 
 // Filters add up: what a kernel may do later must be allowed here too.
-Program load_filter_program() {
-  Rules rules(SCMP_ACT_TRAP);
+Program load_filter_program(const std::string& machine, bool files) {
+  Rules rules(SCMP_ACT_TRAP, machine);
   allow_memory(rules);
   allow_abort(rules);
   allow_threads(rules);  // how many is the limit of processes' to say
+  for (const char* name : {"openat", "readlink", "access", "readlinkat", "faccessat", "faccessat2", "newfstatat"}) {
+    rules.add(files ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), name);
+  }
   rules.add(SCMP_ACT_ALLOW,
-            {"mmap",       "mprotect",    "openat",   "read",           "pread64",    "close",        "fstat",
-             "newfstatat", "lseek",       "readlink", "access",         "readlinkat", "faccessat",    "faccessat2",
-             "futex",      "exit_group",  "dup",      "prlimit64",      "sysinfo",    "rt_sigreturn", "rt_sigaction",
-             "write",      "sigaltstack", "seccomp",  "restart_syscall"});
-  rules.add(SCMP_ACT_ERRNO(EPERM), {"sched_setaffinity", "prctl"});
+            {"mmap", "mprotect", "read", "pread64", "close", "fstat", "lseek", "futex", "exit_group", "dup",
+             "prlimit64", "sysinfo", "rt_sigreturn", "rt_sigaction", "write", "sigaltstack", "seccomp",
+             "restart_syscall"});
+  // A program of its own loads its next filter by prctl, which older systems have too.
+  if (!files) rules.add(SCMP_ACT_ALLOW, "prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+  rules.add(SCMP_ACT_ERRNO(EPERM), "sched_setaffinity");
+  if (files) rules.add(SCMP_ACT_ERRNO(EPERM), "prctl");
   return rules.compiled();
 }
 
-Program kernel_filter(bool threads) {
-  Rules rules(SCMP_ACT_TRAP);
+Program kernel_filter(const std::string& machine, bool threads) {
+  Rules rules(SCMP_ACT_TRAP, machine);
   allow_memory(rules);
   allow_abort(rules);
   // Memory may be made, never code: private memory that the limit counts, in a new place; and the shared files.
@@ -210,22 +223,25 @@ Program kernel_filter(bool threads) {
 
 }  // namespace
 
-Program make_filter(Filter filter) {
+Program make_filter(Filter filter, const std::string& machine) {
   switch (filter) {
     case Filter::tools:
       return tools_filter();
     case Filter::load:
-      return load_filter_program();
+      return load_filter_program(machine, true);
     case Filter::kernel:
-      return kernel_filter(false);
+      return kernel_filter(machine, false);
     case Filter::threads:
-      return kernel_filter(true);
+      return kernel_filter(machine, true);
+    case Filter::start:
+      return load_filter_program(machine, false);
   }
   return {};
 }
 
-std::string system_call_name(int number) {
-  char* name = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), number);
+std::string system_call_name(int number, const std::string& machine) {
+  const std::uint32_t where = machine.empty() ? seccomp_arch_native() : seccomp_arch_resolve_name(machine.c_str());
+  char* name = seccomp_syscall_resolve_num_arch(where, number);
   const std::string text = name != nullptr ? name : "number " + std::to_string(number);
   std::free(name);
   return text;

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/ending.h"
 #include "targets/cpu/host/rest.h"
 
 namespace kw::cpu {
@@ -26,8 +27,6 @@ using namespace std::chrono_literals;
 
 // What a kernel may allocate beyond scratch memory and what it keeps.
 constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
-// A fault so near below the end of the stack was an attempt to use more of it.
-constexpr std::uint64_t kNearStack = std::uint64_t{256} << 20;
 // Threads that wait for work may spin so long, all together, before they sleep.
 constexpr std::uint64_t kMostRestlessNs = 10'000'000;
 constexpr auto kMostRestlessTime = 2s;
@@ -83,22 +82,6 @@ bool runs(int stat_file) {
   const std::string_view stat(text, static_cast<std::size_t>(size));
   const std::size_t name_end = stat.rfind(')');
   return name_end != std::string_view::npos && stat.substr(name_end).starts_with(") R");
-}
-
-std::string stage_text(host::Stage stage) {
-  switch (stage) {
-    case host::Stage::start:
-    case host::Stage::load:
-    case host::Stage::loaded:
-      return "while it was loaded";
-    case host::Stage::prepare:
-      return "in kw_prepare";
-    case host::Stage::run:
-      return "in kw_run";
-    case host::Stage::idle:
-      return "after kw_run had returned";
-  }
-  return "";
 }
 
 }  // namespace
@@ -259,74 +242,12 @@ Reason Cell::answer(Clock::time_point deadline) {
 }
 
 Reason Cell::ended() {
-  const auto ending = child_.wait(Clock::now() + 5s);
-  const std::string where = stage_text(control_->stage);
-  const host::Fault fault = control_->fault;
-  switch (fault.signal) {
-    case 0:
-      // No fault was seen: it left by itself, or somebody ended it.
-      if (!ending) return {ReasonCode::lost, {{"where", where}}};
-      if (ending->exit_code >= 0) {
-        return {ReasonCode::ended_itself, {{"where", where}, {"exit_code", ending->exit_code}}};
-      }
-      return {ending->signal == SIGKILL ? ReasonCode::killed : ReasonCode::ended_by_signal,
-              {{"where", where}, {"ending", ending->text()}}};
-    case SIGSYS:
-      return {ReasonCode::system_call,
-              {{"where", where}, {"name", std::string(sandbox::system_call_name(fault.system_call))}}};
-    case SIGSEGV:
-    case SIGBUS: {
-      // x86 reports these without an address.
-      if (fault.code == SI_KERNEL || (fault.signal == SIGBUS && fault.code == BUS_ADRALN)) {
-        return {ReasonCode::misaligned_access, {{"where", where}}};
-      }
-      Reason reason{ReasonCode::touched_memory, {{"where", where}}};
-      if (const std::string place = describe(fault.address); !place.empty()) {
-        reason.params["place"] = place;
-      } else if (fault.address < control_->stack_end && fault.address + kNearStack > control_->stack_end) {
-        return {ReasonCode::too_much_stack, {{"where", where}, {"kilobytes", host::kMostStackBytes >> 10}}};
-      } else if (fault.address != 0 && layout_ != nullptr) {
-        reason.params["address"] = fmt::format("{:#x}", fault.address);
-      }
-      return reason;
-    }
-    case SIGFPE:
-      return {ReasonCode::divided_by_zero, {{"where", where}}};
-    case SIGILL:
-      return {ReasonCode::illegal_instruction, {{"where", where}}};
-    case SIGABRT:
-      return {ReasonCode::aborted, {{"where", where}}};
-    default:
-      return {ReasonCode::signal, {{"where", where}, {"signal", fault.signal}}};
-  }
+  return reason_of_end(*control_, child_.wait(Clock::now() + 5s), {layout_, instance_},
+                       sandbox::system_call_name(control_->fault.system_call));
 }
 
 std::string Cell::message() const {
   return {control_->message, ::strnlen(control_->message, sizeof control_->message)};
-}
-
-std::string Cell::describe(std::uint64_t address) const {
-  constexpr std::uint64_t kNear = std::uint64_t{8} << 20;
-  if (layout_ == nullptr || address == 0) return {};
-  for (const Layout::Call& call : layout_->calls) {
-    for (const bool output : {false, true}) {
-      const std::vector<Buffer>& buffers = output ? call.outputs : call.inputs;
-      for (std::size_t i = 0; i < buffers.size(); ++i) {
-        const Buffer& buffer = buffers[i];
-        const std::uint64_t end = buffer.address + buffer.size_bytes;
-        if (address + kNear < buffer.address || address >= end + kNear) continue;
-        const auto slot = output ? static_cast<std::size_t>(instance_->graph.outputs[i]) : i;
-        const std::string name =
-            fmt::format("{} {} ({})", output ? "output" : "input", i, instance_->graph.names[slot]);
-        if (address < buffer.address) {
-          return fmt::format("{} bytes before the beginning of {}", buffer.address - address, name);
-        }
-        if (address >= end) return fmt::format("{} bytes behind the end of {}", address - end, name);
-        return fmt::format("byte {} of {}{}", address - buffer.address, name, output ? "" : ", which is read-only");
-      }
-    }
-  }
-  return {};
 }
 
 void Cell::end() {

@@ -63,9 +63,6 @@ class Cell {
   // Ends the process and waits until the system has taken it back.
   void end();
 
-  // Where a fault's address lies: "4 bytes behind the end of input 0 (x)", or empty where it is near no buffer.
-  std::string describe(std::uint64_t address) const;
-
   const Arena& outputs() const { return *outputs_; }
   const host::Control& control() const { return *control_; }
   int pid() const { return child_.pid(); }

@@ -1,53 +1,20 @@
-// The host: the small piece of ours that lives in one process with a candidate.
-//
-// It knows nothing worth stealing: the inputs, where outputs go, and the shape of the call. It sets the table for each
-// command before `go`, so that between `go` and `done` nothing happens but the candidate's calls. A check and a timed
-// run look the same from here.
+// The role that loads a candidate's library and serves it (host.h).
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <ucontext.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <numeric>
+#include <string>
 
-#include "targets/cpu/call_image.h"
-#include "targets/cpu/host/control.h"
-#include "targets/cpu/host/rest.h"
+#include "targets/cpu/host/host.h"
 #include "targets/cpu/host/roles.h"
-#include "targets/cpu/host/warmth.h"
-#include "targets/cpu/host/watch.h"
 
 namespace kw::host {
 namespace {
 
 constexpr char kLibraryFile[] = "kernel.so";
-constexpr int kCrashed = 101;
-
-Control* control = nullptr;
-
-// From here down a kernel gets as much stack as the contract says. The system counts from the stack's upper end, where
-// the name of the program lies.
-std::uint64_t limit_stack() {
-  constexpr std::uint64_t kPage = 4096, kOurs = 64 * 1024;  // what the host needs between here and a call
-  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-  if (name == nullptr) return 0;
-  const std::uint64_t top = (reinterpret_cast<std::uint64_t>(name) + std::strlen(name) + kPage) / kPage * kPage;
-  const std::uint64_t end = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - kOurs - kMostStackBytes;
-  if (end >= top) return 0;
-  const rlimit limit{top - end, top - end};
-  return ::setrlimit(RLIMIT_STACK, &limit) == 0 ? end : 0;
-}
 
 std::uint64_t stack_end = 0;
 
@@ -68,335 +35,16 @@ bool before(sandbox::Job& job) {
   return written && (!job.isolation->view || ::chroot(".") == 0);
 }
 
-Watch watch;
-
-void on_signal(int signal, siginfo_t* about, void* context) {
-  if (signal == SIGSEGV && watch.let_write(reinterpret_cast<std::uint64_t>(about->si_addr), context)) return;
-  if (signal == SIGTRAP && watch.look(context)) return;
-  control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
-                    reinterpret_cast<std::uint64_t>(about->si_addr)};
-  ::_exit(kCrashed);
+// Words for the judge, or null.
+const char* load(const char* file, Host& host) {
+  void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return ::dlerror();
+  const auto run = reinterpret_cast<Host::Function>(::dlsym(library, "kw_run"));
+  if (run == nullptr) return "the kernel does not define kw_run";
+  host.take(run, reinterpret_cast<Host::Function>(::dlsym(library, "kw_prepare")),
+            ::dlsym(library, "kw_varies") != nullptr);
+  return nullptr;
 }
-
-// Called before loading, and again after it: a constructor may have put in its own.
-void catch_faults() {
-  static char stack[64 * 1024];
-  stack_t alternate{};
-  alternate.ss_sp = stack;
-  alternate.ss_size = sizeof stack;
-  ::sigaltstack(&alternate, nullptr);
-  for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP}) {
-    struct sigaction action {};
-    action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigfillset(&action.sa_mask);
-    ::sigaction(number, &action, nullptr);
-  }
-}
-
-// The bits that govern arithmetic: rounding, flushing of subnormals, masks; and the direction flag.
-struct Registers {
-  std::uint64_t bits;
-  bool operator==(const Registers&) const = default;
-};
-
-Registers registers() {
-#if defined(__x86_64__)
-  std::uint16_t x87 = 0;
-  asm volatile("fnstcw %0" : "=m"(x87));
-  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87} << 32 | (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
-#elif defined(__aarch64__)
-  std::uint64_t fpcr = 0;
-  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
-  return {fpcr};
-#else
-  return {0};
-#endif
-}
-
-void reset_registers() {
-#if defined(__x86_64__)
-  _mm_setcsr(0x1f80);
-  const std::uint16_t x87 = 0x37f;
-  asm volatile("fldcw %0; cld" : : "m"(x87));
-#elif defined(__aarch64__)
-  asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
-#endif
-}
-
-class Host {
- public:
-  // Words for the judge, or null.
-  const char* load(const char* file) {
-    library_ = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) return ::dlerror();
-    run_ = reinterpret_cast<Function>(::dlsym(library_, "kw_run"));
-    prepare_ = reinterpret_cast<Function>(::dlsym(library_, "kw_prepare"));
-    if (run_ == nullptr) return "the kernel does not define kw_run";
-    control->prepares = prepare_ != nullptr;
-    control->varies = ::dlsym(library_, "kw_varies") != nullptr;
-    return nullptr;
-  }
-
-  [[noreturn]] void serve() {
-    for (;;) {
-      std::uint64_t ignored = 0;
-      if (::read(kCommand, &ignored, sizeof ignored) != sizeof ignored) ::_exit(0);
-      control->failed = 0;
-      switch (control->command) {
-        case Command::arrange:
-          arrange();
-          break;
-        case Command::stand:
-          stand(control->first, control->count);
-          break;
-        case Command::warm:
-          warm(control->first, control->count);
-          break;
-        case Command::run:
-          run();
-          break;
-        case Command::poison:
-          std::memset(scratch_, static_cast<int>(control->poison), std::min<std::uint64_t>(most_used_, scratch_bytes_));
-          break;
-        case Command::none:
-          break;
-      }
-      control->stage = Stage::idle;
-      answer();
-    }
-  }
-
-  static void answer() {
-    const std::uint64_t one = 1;
-    if (::write(kAnswer, &one, sizeof one) != sizeof one) ::_exit(0);
-  }
-
- private:
-  using Function = int (*)(kw_call*);
-
-  // What one prepared instance keeps.
-  struct Kept {
-    unsigned char* memory = nullptr;
-    std::uint64_t used = 0;
-  };
-
-  // The judge wrote these; a candidate may have written over them since. What is out of bounds ends the process.
-  void check(bool good) const {
-    if (!good) ::_exit(kCrashed + 1);
-  }
-
-  void arrange() {
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
-    }
-    if (scratch_ != nullptr) ::munmap(scratch_, scratch_bytes_);
-    for (Kept& kept : kept_) {
-      if (kept.memory != nullptr) ::munmap(kept.memory, kept_bytes_);
-      kept = {};
-    }
-    mapped_count_ = control->region_count;
-    check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
-          control->call_count <= kMostCalls && control->tensor_count <= kMostTensors && control->instances > 0 &&
-          control->instances <= kMostInstances);
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      const Region region = mapped_[i] = control->regions[i];
-      const int rights = region.writable ? PROT_READ | PROT_WRITE : PROT_READ;
-      void* at = ::mmap(reinterpret_cast<void*>(region.address), region.size_bytes, rights,
-                        MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, region.writable ? kOutputs : kInputs,
-                        static_cast<off_t>(region.offset));
-      check(at == reinterpret_cast<void*>(region.address));
-    }
-    scratch_bytes_ = control->scratch_bytes;
-    kept_bytes_ = control->kept_bytes;
-    scratch_ = memory(scratch_bytes_);
-    most_used_ = 0;
-    image_bytes_ = control->image_bytes;
-    std::memcpy(image_, control->image, image_bytes_);
-    std::memcpy(addresses_, control->addresses, sizeof addresses_);
-    tensor_count_ = control->tensor_count;
-    for (std::uint32_t i = 0; i < control->call_count * tensor_count_; ++i) sizes_[i] = mapped_behind(addresses_[i]);
-    wants_shapes_ = control->shapes_wanted != 0;
-    standing_count_ = 0;
-    call_count_ = control->call_count;
-    const std::uint32_t instances = control->instances;
-    calls_each_ = std::max(call_count_ / instances, 1u);
-    for (std::uint32_t i = 0; i < instances; ++i) {
-      kept_[i].memory = memory(kept_bytes_);
-      prepare(kept_[i], i * calls_each_);
-    }
-  }
-
-  void prepare(Kept& kept, std::uint32_t first_call) {
-    kw_call* call = set_up(first_call);
-    if (prepare_ == nullptr) return;
-    for (int i = 0; i < call->input_count; ++i) {
-      if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
-    }
-    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
-    call->kept = kept.memory;
-    call->kept_bytes = static_cast<std::int64_t>(kept_bytes_);
-    control->stage = Stage::prepare;
-    const int status = prepare_(call);
-    control->stage = Stage::idle;
-    note_registers();
-    if (status != KW_OK) say(call);
-    kept.used = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
-    ::mprotect(kept.memory, kept_bytes_, PROT_READ);
-  }
-
-  void stand(std::uint32_t first, std::uint32_t count) {
-    check(first + count <= call_count_);
-    for (std::uint32_t i = 0; i < count; ++i) calls_[i] = set_up(first + i);
-    standing_first_ = first;
-    standing_count_ = count;
-  }
-
-  // As little as can be besides the calls: what is done here and not timed is CPU time in which work could hide.
-  void run() {
-    const std::uint32_t first = control->first, count = control->count, sequence = control->sequence;
-    if (first != standing_first_ || count != standing_count_) stand(first, count);
-    standing_count_ = 0;
-    int statuses[kMostCalls];
-    translate(first, count);
-    reset_registers();
-    control->stage = Stage::run;
-    control->ready.store(sequence, std::memory_order_release);
-    if (control->spin) {
-      while (control->go.load(std::memory_order_acquire) != sequence) rest();
-    }
-    if (control->watched && count == 1) {
-      statuses[0] = run_watched();
-    } else {
-      for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls_[i]);
-    }
-    control->done.store(sequence, std::memory_order_release);
-    note_registers();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const kw_call& call = *calls_[i];
-      most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call.scratch_used, 0)));
-      control->statuses[first + i] = statuses[i];
-      FoundShapes& found = control->found[first + i];
-      for (int k = 0; wants_shapes_ && k < call.output_count && k < static_cast<int>(kMostOutputs); ++k) {
-        found.ranks[k] = call.outputs[k].rank;
-        std::memcpy(found.shapes[k], call.outputs[k].shape, sizeof found.shapes[k]);
-      }
-      if (statuses[i] != KW_OK) say(&call);
-    }
-    control->scratch_used = most_used_;
-  }
-
-  int run_watched() {
-    constexpr std::uint64_t kSizes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2};  // by KW_FLOAT32 and so on
-    const kw_call& call = *calls_[0];
-    for (int i = 0; i < call.output_count; ++i) {
-      const auto begin = reinterpret_cast<std::uint64_t>(call.outputs[i].data);
-      const auto bytes = static_cast<std::uint64_t>(call.outputs[i].count) * kSizes[call.outputs[i].dtype];
-      for (std::uint32_t k = 0; k < mapped_count_; ++k) {
-        const Region& region = mapped_[k];
-        if (begin < region.address || begin >= region.address + region.size_bytes) continue;
-        watch.add(begin, bytes, region.address, region.size_bytes);
-      }
-    }
-    watch.begin();
-    const int status = run_(calls_[0]);
-    control->rewritten = watch.end();
-    return status;
-  }
-
-  // While others had their turns, what this process needs has gone out of the caches. The inputs have other values yet.
-  void warm(std::uint32_t first, std::uint32_t count) const {
-    check(first + count <= call_count_);
-    if (bytes_of(first, count) + kept_[0].used > kMostWarmBytes) return;
-    const Block prepared[] = {{kept_[0].memory, kept_[0].used}};
-    for (int pass = 0; pass < kWarmPasses; ++pass) {
-      read_tensors(first, count, kLineBytes);
-      read_side_by_side(prepared, kLineBytes);
-    }
-  }
-
-  // And out of the core's table of addresses: the judge has written the tensors through its own. This is done with the
-  // inputs there, and whoever worked on them in this time instead would meet the addresses that it left out later.
-  void translate(std::uint32_t first, std::uint32_t count) const {
-    if (bytes_of(first, count) <= kMostWarmBytes) read_tensors(first, count, kPageBytes);
-  }
-
-  std::uint64_t bytes_of(std::uint32_t first, std::uint32_t count) const {
-    const std::uint64_t* begin = sizes_ + first * tensor_count_;
-    return std::accumulate(begin, begin + count * tensor_count_, std::uint64_t{0});
-  }
-
-  void read_tensors(std::uint32_t first, std::uint32_t count, std::uint64_t step) const {
-    Block tensors[kMostTensors];
-    for (std::uint32_t call = first; call < first + count; ++call) {
-      for (std::uint32_t i = 0; i < tensor_count_; ++i) {
-        const std::uint32_t at = call * tensor_count_ + i;
-        tensors[i] = {reinterpret_cast<const void*>(addresses_[at]), sizes_[at]};
-      }
-      read_side_by_side({tensors, tensor_count_}, step);
-    }
-  }
-
-  // The call as the judge described it, whatever the candidate did to an earlier copy.
-  kw_call* set_up(std::uint32_t index) {
-    std::byte* image = images_ + index * kMostImageBytes;
-    std::memcpy(image, image_, image_bytes_);
-    kw_call* call = targets::settle(image);
-    const std::uint64_t* address = addresses_ + index * tensor_count_;
-    for (int i = 0; i < call->input_count; ++i) {
-      const_cast<kw_tensor&>(call->inputs[i]).data = reinterpret_cast<void*>(*address++);
-    }
-    for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
-    call->scratch = scratch_;
-    call->scratch_bytes = static_cast<std::int64_t>(scratch_bytes_);
-    const Kept& kept = kept_[index / calls_each_ % kMostInstances];
-    call->prepared = kept.used > 0 ? kept.memory : nullptr;
-    return call;
-  }
-
-  static void say(const kw_call* call) {
-    control->failed = 1;
-    std::snprintf(control->message, sizeof control->message, "%.*s", static_cast<int>(sizeof call->message) - 1,
-                  call->message);
-  }
-
-  void note_registers() const {
-    if (registers() != usual_) control->registers_changed = 1;
-    reset_registers();
-  }
-
-  // How much of a region lies behind an address.
-  std::uint64_t mapped_behind(std::uint64_t address) const {
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      const std::uint64_t begin = mapped_[i].address, end = begin + mapped_[i].size_bytes;
-      if (address >= begin && address < end) return end - address;
-    }
-    return 0;
-  }
-
-  unsigned char* memory(std::uint64_t size) const {
-    void* block = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    check(block != MAP_FAILED);
-    return static_cast<unsigned char*>(block);
-  }
-
-  void* library_ = nullptr;
-  Function run_ = nullptr;
-  Function prepare_ = nullptr;
-  const Registers usual_ = (reset_registers(), registers());
-  unsigned char* scratch_ = nullptr;
-  Kept kept_[kMostInstances];
-  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
-  std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0, calls_each_ = 1;
-  std::uint32_t standing_first_ = 0, standing_count_ = 0;
-  bool wants_shapes_ = false;
-  kw_call* calls_[kMostCalls] = {};
-  Region mapped_[kMostRegions] = {};
-  alignas(64) std::byte image_[kMostImageBytes] = {};
-  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kMostImageBytes));
-  std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
-  std::uint64_t sizes_[kMostCalls * kMostTensors] = {};
-};
 
 int run(sandbox::Job& job) {
   void* shared = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControl, 0);
@@ -408,7 +56,7 @@ int run(sandbox::Job& job) {
   static Host host;
   control->stage = Stage::load;
   const std::string file = job.isolation->view ? "/kernel.so" : job.work_folder + "/" + kLibraryFile;
-  if (const char* problem = host.load(file.c_str()); problem != nullptr) {
+  if (const char* problem = load(file.c_str(), host); problem != nullptr) {
     control->failed = 1;
     std::snprintf(control->message, sizeof control->message, "%s", problem);
   }

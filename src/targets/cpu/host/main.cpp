@@ -18,6 +18,6 @@ int main(int argc, char** argv) {
     const std::size_t equals = word.rfind('=');
     if (equals != std::string::npos) shown.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
-  const kw::sandbox::Role roles[] = {kw::host::tool_role(), kw::host::kernel_role()};
+  const kw::sandbox::Role roles[] = {kw::host::tool_role(), kw::host::kernel_role(), kw::host::agent_role()};
   return kw::sandbox::serve(3, shown, roles);
 }

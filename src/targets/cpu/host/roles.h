@@ -1,4 +1,4 @@
-// The two things that run locked up: a compiler, and a kernel.
+// What runs locked up: a compiler, a kernel, and an emulated device.
 #pragma once
 
 #include <vector>
@@ -14,5 +14,9 @@ sandbox::Role tool_role();
 
 // Role "kernel": loads a kernel and runs it as control.h says.
 sandbox::Role kernel_role();
+
+// Role "agent": an emulated device. Arguments: the command, which finds the agent as "agent" in its folder.
+// Descriptors: the agent's program, its standard input, output and error.
+sandbox::Role agent_role();
 
 }  // namespace kw::host

@@ -34,12 +34,34 @@ constexpr int kNoRoom = 110;
 constexpr int kNoTool = 111;
 constexpr int kNothingMade = 112;
 
-int run(sandbox::Job& job) {
+// The arguments' words, which stay where they are.
+std::vector<char*> words_of(sandbox::Job& job) {
   std::vector<char*> words;
   char* text = reinterpret_cast<char*>(job.arguments.data());
   for (std::size_t at = 0; at < job.arguments.size(); at += std::char_traits<char>::length(text + at) + 1) {
     words.push_back(text + at);
   }
+  return words;
+}
+
+int run_agent(sandbox::Job& job) {
+  std::vector<char*> words = words_of(job);
+  if (words.empty() || job.descriptors.size() < 4) return kNoTool;
+  words.push_back(nullptr);
+  const int file = ::open("agent", O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+  if (file < 0 || ::lseek(job.descriptors[0], 0, SEEK_SET) != 0 || !copy(job.descriptors[0], file, ~std::size_t{0})) {
+    return kNoRoom;
+  }
+  ::close(file);
+  for (int i = 0; i < 3; ++i) ::dup2(job.descriptors[static_cast<std::size_t>(i) + 1], i);
+  for (int fd : job.descriptors) ::close(fd);
+  const char* environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", nullptr};
+  ::execve(words[0], words.data(), const_cast<char**>(environment));
+  return kNoTool;
+}
+
+int run(sandbox::Job& job) {
+  std::vector<char*> words = words_of(job);
   if (words.size() < 3 || job.descriptors.size() < 3) return kNoTool;
   words.push_back(nullptr);
   const int source = job.descriptors[0], made = job.descriptors[1], said = job.descriptors[2];
@@ -78,6 +100,10 @@ int run(sandbox::Job& job) {
 
 sandbox::Role tool_role() {
   return {.name = "tool", .files = sandbox::Files::tools, .filter = sandbox::Filter::tools, .run = run};
+}
+
+sandbox::Role agent_role() {
+  return {.name = "agent", .files = sandbox::Files::tools, .filter = sandbox::Filter::tools, .run = run_agent};
 }
 
 }  // namespace kw::host
