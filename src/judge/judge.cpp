@@ -178,6 +178,9 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   verdict.coverage.timed_calls_verified = result.verified;
   verdict.time_ns = result.time_ns;
   verdict.noise = result.noise;
+  const auto claimed = [&](const Ratio& ratio) {
+    return device_->claims_speed() && ratio.differs_by_more_than(result.noise);
+  };
   for (std::size_t i = 0; i < inspected.rivals.size(); ++i) {
     const std::string& name = inspected.rivals[i].name;
     if (!result.dropped[i].empty()) {
@@ -191,7 +194,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                                 .low = ratio.low,
                                 .high = ratio.high,
                                 .pairs = static_cast<int>(result.pairs[i].size()),
-                                .claimed = ratio.differs_by_more_than(result.noise),
+                                .claimed = claimed(ratio),
                                 .times = result.pairs[i]});
   }
   for (const FrameworkResult& framework : result.frameworks) {
@@ -205,7 +208,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                                 .low = ratio.low,
                                 .high = ratio.high,
                                 .pairs = static_cast<int>(framework.pairs.size()),
-                                .claimed = ratio.differs_by_more_than(result.noise),
+                                .claimed = claimed(ratio),
                                 .times = framework.pairs,
                                 .called = Called{framework.version, framework.as_called.median, framework.as_called.low,
                                                  framework.as_called.high, framework.time_ns, framework.overhead_ns}});

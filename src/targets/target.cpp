@@ -21,8 +21,9 @@ Result<Target> target_of(const std::string& device) {
   const std::string name = device.substr(0, device.find(':'));
   std::vector<std::string> names;
   for (Target& one : all_targets()) {
-    if (one.name == name) return std::move(one);
+    if (one.name == name || std::ranges::find(one.schemes, name) != one.schemes.end()) return std::move(one);
     names.push_back(one.name);
+    names.insert(names.end(), one.schemes.begin(), one.schemes.end());
   }
   const std::string nearest = nearest_hint(name, names);
   return fail("no target is called '{}'{}", name,

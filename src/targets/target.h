@@ -191,6 +191,8 @@ class Device {
   virtual std::size_t most_calls() const = 0;
   // No kernel can take less; none where nothing is known for so many threads.
   virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
+  // False where times say nothing of a real device (an emulator): kernels are timed, and no difference is claimed.
+  virtual bool claims_speed() const { return true; }
   // False: whatever locks kernels up is gone, and nothing more can be judged with this device.
   virtual bool alive() = 0;
   // What `isolation` consists of.
@@ -207,7 +209,8 @@ struct Target {
   // All that makes a verdict another one here: the machine and the tools that build. Quick, and opens nothing.
   std::function<std::string(const std::string& device)> identity;
 
-  std::string usual_device = {};  // where only the target is named; empty: it is called like the target
+  std::string usual_device = {};          // where only the target is named; empty: it is called like the target
+  std::vector<std::string> schemes = {};  // what else its devices' names may begin with: "ssh" of ssh:HOST
   // What follows opens no device.
   // Why no kernel can run on such a device of this machine; "": one can. Building may still be possible.
   std::function<std::string(const std::string& device)> missing = {};

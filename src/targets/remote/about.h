@@ -1,0 +1,27 @@
+// What is known of devices behind a link: as they said it when they were last connected, kept in the cache folder.
+#pragma once
+
+#include <string>
+
+#include "core/tunables.h"
+#include "targets/about.h"
+#include "targets/remote/architecture.h"
+
+namespace kw::remote {
+
+// Failing to keep them is no failure.
+void keep_facts(const std::string& device, const Said& said);
+Said kept_facts(const std::string& device);
+
+targets::DeviceFacts device_facts(const std::string& device);
+// Equal as long as verdicts of it can be: the device, what it said, what builds for it.
+std::string identity(const std::string& device);
+// Why nothing can be judged on it; "" where something can, or where only trying tells.
+std::string missing(const std::string& device);
+targets::Tools tools(bool only_builders);
+BuildOptions build_options();
+
+// The second cache of the core that kernels are timed on; 0: not said.
+std::uint64_t own_cache_bytes(const Said& said);
+
+}  // namespace kw::remote

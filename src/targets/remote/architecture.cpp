@@ -1,0 +1,152 @@
+#include "targets/remote/architecture.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+
+namespace kw::remote {
+namespace {
+
+// Bits of the auxiliary vector on aarch64, as Linux numbers them.
+constexpr int kAtomics = 8, kHalf = 10, kRounding = 12, kDotProducts = 20, kSve = 22;
+constexpr int kInt8Products = 13, kBfloat16 = 14;  // of the second word
+
+bool bit(std::uint64_t word, int number) { return (word >> number & 1) != 0; }
+
+struct Core {
+  unsigned part;  // of ARM's own numbers
+  const char* name;
+  const char* tune;
+};
+constexpr Core kCores[] = {{0xd03, "Cortex-A53", "cortex-a53"},   {0xd05, "Cortex-A55", "cortex-a55"},
+                           {0xd07, "Cortex-A57", "cortex-a57"},   {0xd08, "Cortex-A72", "cortex-a72"},
+                           {0xd09, "Cortex-A73", "cortex-a73"},   {0xd0a, "Cortex-A75", "cortex-a75"},
+                           {0xd0b, "Cortex-A76", "cortex-a76"},   {0xd0c, "Neoverse-N1", "neoverse-n1"},
+                           {0xd0d, "Cortex-A77", "cortex-a77"},   {0xd41, "Cortex-A78", "cortex-a78"},
+                           {0xd44, "Cortex-X1", "cortex-x1"},     {0xd46, "Cortex-A510", "cortex-a510"},
+                           {0xd47, "Cortex-A710", "cortex-a710"}, {0xd48, "Cortex-X2", "cortex-x2"},
+                           {0xd49, "Neoverse-N2", "neoverse-n2"}};
+
+const Core* core_of(const std::string& midr) {
+  const unsigned long value = std::strtoul(midr.c_str(), nullptr, 16);
+  if ((value >> 24 & 0xff) != 0x41) return nullptr;
+  const auto* found = std::ranges::find(kCores, static_cast<unsigned>(value >> 4 & 0xfff), &Core::part);
+  return found == std::end(kCores) ? nullptr : found;
+}
+
+// What the core says that kernels are timed on.
+std::string best_midr(const Said& said) {
+  const std::string best = said.text("best_core");
+  for (const std::string& line : said.all("core")) {
+    std::istringstream words(line);
+    std::string number, midr;
+    if (words >> number >> midr && number == best) return midr;
+  }
+  return {};
+}
+
+}  // namespace
+
+Said::Said(const std::string& lines) : lines_(lines) {
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t space = line.find(' ');
+    if (space != std::string::npos) values_.emplace(line.substr(0, space), line.substr(space + 1));
+  }
+}
+
+std::string Said::text(const std::string& name) const {
+  const auto found = values_.lower_bound(name);
+  return found == values_.end() || found->first != name ? std::string() : found->second;
+}
+
+std::uint64_t Said::number(const std::string& name) const {
+  const std::string digits = text(name);
+  std::uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+std::vector<std::string> Said::all(const std::string& name) const {
+  std::vector<std::string> found;
+  for (auto [at, end] = values_.equal_range(name); at != end; ++at) found.push_back(at->second);
+  return found;
+}
+
+const std::vector<Architecture>& all_architectures() {
+  static const std::vector<Architecture> all = {
+      {"aarch64",
+       "aarch64-linux-gnu-g++",
+       "aarch64-linux-gnu-objcopy",
+       "g++-aarch64-linux-gnu",
+       "qemu-aarch64-static",
+       {"-cpu", "cortex-a76"}},
+      {"riscv64",
+       "riscv64-linux-gnu-g++",
+       "riscv64-linux-gnu-objcopy",
+       "g++-riscv64-linux-gnu",
+       "qemu-riscv64-static",
+       {}},
+      {"x86_64", "g++", "objcopy", "g++", "", {}},
+  };
+  return all;
+}
+
+Result<Architecture> architecture_named(const std::string& name) {
+  std::string names;
+  for (const Architecture& one : all_architectures()) {
+    if (one.name == name) return one;
+    names += (names.empty() ? "" : ", ") + one.name;
+  }
+  return fail("kernels cannot be built for '{}'; for these they can: {}", name, names);
+}
+
+std::string missing_for(const Architecture& architecture, bool emulated) {
+  const auto is_here = [](const std::string& program) { return ::access(("/usr/bin/" + program).c_str(), X_OK) == 0; };
+  std::string packages;
+  if (!is_here(architecture.compiler) || !is_here(architecture.objcopy)) packages += " " + architecture.package;
+  if (emulated && !is_here(architecture.emulator)) packages += " qemu-user-static";
+  return packages.empty() ? "" : "apt-get install" + packages;
+}
+
+std::vector<std::string> flags_for(const Architecture& architecture, const Said& said) {
+  if (architecture.name == "x86_64") {
+    const std::string level = said.text("level");
+    return {"-march=" + (level.starts_with("x86-64-v") ? level : "x86-64")};
+  }
+  if (architecture.name != "aarch64") return {};
+  const std::uint64_t first = said.number("hwcap"), second = said.number("hwcap2");
+  std::string march = "armv8-a";
+  if (bit(first, kAtomics) && bit(first, kRounding)) march = bit(first, kHalf) ? "armv8.2-a+fp16" : "armv8.1-a";
+  if (bit(first, kDotProducts)) march += "+dotprod";
+  if (bit(second, kInt8Products)) march += "+i8mm";
+  if (bit(second, kBfloat16)) march += "+bf16";
+  std::vector<std::string> flags = {"-march=" + march};
+  if (const Core* core = core_of(best_midr(said)); core != nullptr) {
+    flags.push_back(std::string("-mtune=") + core->tune);
+  }
+  return flags;
+}
+
+std::string vectors_of(const Architecture& architecture, const Said& said) {
+  if (architecture.name == "x86_64") return said.text("level");
+  if (architecture.name != "aarch64") return {};
+  const std::uint64_t first = said.number("hwcap"), second = said.number("hwcap2");
+  std::string text = "NEON";
+  if (bit(first, kHalf)) text += ", fp16";
+  if (bit(first, kDotProducts)) text += ", dotprod";
+  if (bit(second, kInt8Products)) text += ", i8mm";
+  if (bit(second, kBfloat16)) text += ", bf16";
+  if (bit(first, kSve)) text += ", SVE";
+  return text;
+}
+
+std::string core_name(const std::string& midr) {
+  const Core* core = core_of(midr);
+  return core == nullptr ? "" : core->name;
+}
+
+}  // namespace kw::remote

@@ -1,0 +1,51 @@
+// Kinds of processors that kernels can be built for here: what builds for them, what emulates them, and which flags
+// suit the one that a device has.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::remote {
+
+// What an agent says of its device: values by name, several where a name comes again (agent/facts.h).
+class Said {
+ public:
+  explicit Said(const std::string& lines = {});
+
+  std::string text(const std::string& name) const;  // the first; empty: not said
+  std::uint64_t number(const std::string& name) const;
+  std::vector<std::string> all(const std::string& name) const;
+  bool empty() const { return values_.empty(); }
+  const std::string& lines() const { return lines_; }
+
+ private:
+  std::string lines_;
+  std::multimap<std::string, std::string> values_;
+};
+
+struct Architecture {
+  std::string name;      // as uname calls it: "aarch64"
+  std::string compiler;  // in /usr/bin
+  std::string objcopy;
+  std::string package;                      // of Debian, that has both
+  std::string emulator;                     // in /usr/bin; empty: none
+  std::vector<std::string> emulator_words;  // its processor
+};
+
+const std::vector<Architecture>& all_architectures();
+// The message names those that there are.
+Result<Architecture> architecture_named(const std::string& name);
+// What builds for it, or emulates it, and is not here: "apt-get install ..."; empty: all is here.
+std::string missing_for(const Architecture& architecture, bool emulated);
+
+// Which instructions the device's processor has, and which core it is.
+std::vector<std::string> flags_for(const Architecture& architecture, const Said& said);
+// The same for a reader: "NEON, fp16, dotprod".
+std::string vectors_of(const Architecture& architecture, const Said& said);
+// "Cortex-A76", of a MIDR_EL1 in hexadecimal as Linux prints it; empty: not known.
+std::string core_name(const std::string& midr);
+
+}  // namespace kw::remote

@@ -1,0 +1,141 @@
+#include "targets/remote/builder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/hash.h"
+
+namespace kw::remote {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{64} << 20;
+
+// Only the contract's names of a kernel are seen by the rest of the program: a function of its own that is called like
+// one of the C library's stays its own. Our part comes first, so that it begins before anything of the kernel.
+constexpr char kBuild[] =
+    "compiler=$1 objcopy=$2 ours=$3 threads=$4; shift 4\n"
+    "\"$compiler\" \"$@\" -c -o kernel.o || exit 1\n"
+    "\"$objcopy\" --keep-global-symbol=kw_run --keep-global-symbol=kw_prepare --keep-global-symbol=kw_varies"
+    " --remove-section=.preinit_array kernel.o || exit 1\n"
+    "exec \"$compiler\" $threads -static -s -Wl,-z,now,-z,relro,--gc-sections,--build-id=none \"$ours\" kernel.o -o "
+    "made\n";
+
+// The text of all that is compiled for a device, in the order of names.
+Result<std::string> sources_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const char* part : {"targets/remote/agent", "targets/remote/kernel", "targets/cpu/host"}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder / part, error)) files.push_back(entry.path());
+    if (error) return fail("{}: {}; install kw again", (folder / part).string(), error.message());
+  }
+  std::ranges::sort(files);
+  std::string all;
+  for (const fs::path& file : files) {
+    KW_TRY(const std::string text, read_file(file));
+    all += file.filename().string() + "\n" + text;
+  }
+  return all;
+}
+
+Error missing(const Architecture& architecture) {
+  return fail("kernels for {} need a compiler that is not here; on Debian: apt-get install {}", architecture.name,
+              architecture.package);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Builder>> Builder::open() {
+  KW_TRY(const fs::path data, data_folder());
+  std::error_code error;
+  const fs::path sources = fs::canonical(data / "device", error);
+  if (error) return fail("{}: {}; install kw again", (data / "device").string(), error.message());
+  KW_TRY(const std::string text, sources_in(sources));
+  KW_TRY(const std::string contract, read_file(data / "include" / "kernelwright.h"));
+  const fs::path parts = cache_folder() / "device-parts";
+  fs::create_directories(parts, error);
+  if (error) return fail("{}: {}", parts.string(), error.message());
+  const sandbox::Shown shown_sources{sources.string(), "/kw-device"}, shown_parts{parts.string(), "/kw-parts"};
+  KW_TRY(cpu::Workshop workshop, cpu::Workshop::open({shown_sources, shown_parts}));
+  return std::unique_ptr<Builder>(new Builder(std::move(workshop), shown_sources, shown_parts,
+                                              fmt::format("{:016x}", hash_of(contract, hash_of(text)))));
+}
+
+Result<std::string> Builder::part(const Architecture& architecture, const std::string& what, const std::string& source,
+                                  const std::vector<std::string>& flags) {
+  const std::string compiler = "/usr/bin/" + architecture.compiler;
+  if (::access(compiler.c_str(), X_OK) != 0) return missing(architecture);
+  const std::string name =
+      fmt::format("{}-{}-{:016x}", what, architecture.name, hash_of(version_ + targets::state_of(compiler)));
+  const fs::path file = fs::path(parts_.outside) / name;
+  std::error_code error;
+  if (fs::exists(file, error)) return name;
+  const std::string sources = sandbox().place_of(sources_);
+  std::vector<std::string> words = {"unused.cpp", "made", compiler, "-std=c++20", "-O2", "-w"};
+  words.insert(words.end(), {"-I" + sources, "-I" + workshop_.header_folder(), sources + "/" + source, "-o", "made"});
+  words.insert(words.end(), flags.begin(), flags.end());
+  KW_TRY(cpu::ToolRun run, cpu::run_tool(sandbox(), words, ""));
+  if (!run.ending || !run.ending->well()) {
+    return fail("kw's own part for {} does not build: {}", architecture.name,
+                run.ending ? run.said.substr(0, 2000) : "the compiler took too long");
+  }
+  KW_TRY(const std::string made, sandbox::content_of(run.made, kMostProgramBytes));
+  KW_CHECK(write_file(file, made));
+  return name;
+}
+
+Result<Builder::Agent> Builder::agent(const Architecture& architecture) {
+  KW_TRY(std::string name, part(architecture, "agent", "targets/remote/agent/main.cpp", {"-static", "-s"}));
+  KW_TRY(std::string program, read_file(fs::path(parts_.outside) / name, kMostProgramBytes));
+  return Agent{std::move(program), std::move(name)};
+}
+
+Result<std::unique_ptr<DeviceBuilt>> Builder::build(const Architecture& architecture,
+                                                    const std::vector<std::string>& flags,
+                                                    const targets::Source& source, const Choice& choice) {
+  KW_TRY(const std::string ours, part(architecture, "kernel", "targets/remote/kernel/main.cpp", {"-c"}));
+  const bool c = fs::path(source.name).extension() == ".c";
+  const std::string file = cpu::safe_name(source.name);
+  const bool threads = std::ranges::find(choice.flags, "-fopenmp") != choice.flags.end();
+  std::vector<std::string> words = {file,
+                                    "made",
+                                    "/bin/sh",
+                                    "-c",
+                                    kBuild,
+                                    "sh",
+                                    "/usr/bin/" + architecture.compiler,
+                                    "/usr/bin/" + architecture.objcopy,
+                                    sandbox().place_of(parts_) + "/" + ours,
+                                    threads ? "-fopenmp" : "-pthread",
+                                    c ? "-std=gnu17" : "-std=c++20"};
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), {"-fvisibility=hidden", "-ffunction-sections"});
+  words.insert(words.end(), choice.flags.begin(), choice.flags.end());
+  words.insert(words.end(), {"-x", c ? "c" : "c++", file, "-w", "-fdiagnostics-color=never", "-fmax-errors=20"});
+  words.push_back("-I" + workshop_.header_folder());
+  if (!c) words.insert(words.end(), {"-include", "kernelwright.h"});
+  for (const auto& [name, value] : choice.values) words.push_back(fmt::format("-DKW_SET_{}=~,{}", name, value));
+  KW_TRY(cpu::ToolRun run, cpu::run_tool(sandbox(), words, source.text));
+  auto built = std::make_unique<DeviceBuilt>();
+  built->build_ns = run.took_ns;
+  built->number = ++built_;
+  if (!run.ending) {
+    built->reason = {ReasonCode::compiler_timed_out, {{"seconds", run.took_ns / 1'000'000'000}}};
+    return built;
+  }
+  if (run.ending->well()) {
+    KW_TRY(built->program, sandbox::content_of(run.made, kMostProgramBytes));
+    return built;
+  }
+  if (run.ending->exit_code >= 120 && run.ending->exit_code < 126) {
+    return fail("the sandbox could not be closed around the compiler (step {})", run.ending->exit_code - 120);
+  }
+  built->errors = cpu::compiler_errors(run.said, source);
+  built->reason = cpu::reason_of(*run.ending, run.said, built->errors);
+  return built;
+}
+
+}  // namespace kw::remote

@@ -1,0 +1,57 @@
+// Builds for a device, here: kernels, each with our part of its process (kernel/main.cpp) as one static program; and
+// the agent. Compilers run in the sandbox. What is ours is built once for an architecture and kept in the cache folder.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "targets/cpu/workshop.h"
+#include "targets/remote/architecture.h"
+#include "targets/target.h"
+
+namespace kw::remote {
+
+class DeviceBuilt final : public targets::Built {
+ public:
+  Result<std::string> code() const override { return program; }
+
+  std::string program;
+  std::uint64_t number = 0;  // another one for each that is built
+};
+
+class Builder {
+ public:
+  static Result<std::unique_ptr<Builder>> open();
+
+  // kw's program for a device, with a name that tells its content.
+  struct Agent {
+    std::string program;
+    std::string name;
+  };
+  Result<Agent> agent(const Architecture& architecture);
+  // `flags`: of the device's processor.
+  Result<std::unique_ptr<DeviceBuilt>> build(const Architecture& architecture, const std::vector<std::string>& flags,
+                                             const targets::Source& source, const Choice& choice);
+
+  const sandbox::Sandbox& sandbox() const { return workshop_.sandbox(); }
+
+ private:
+  Builder(cpu::Workshop workshop, sandbox::Shown sources, sandbox::Shown parts, std::string version)
+      : workshop_(std::move(workshop)),
+        sources_(std::move(sources)),
+        parts_(std::move(parts)),
+        version_(std::move(version)) {}
+
+  // A file of the cache folder; made of `source` where it is not there yet.
+  Result<std::string> part(const Architecture& architecture, const std::string& what, const std::string& source,
+                           const std::vector<std::string>& flags);
+
+  cpu::Workshop workshop_;
+  sandbox::Shown sources_;  // of what is ours
+  sandbox::Shown parts_;    // what was made of them
+  std::string version_;     // of the sources
+  std::atomic<std::uint64_t> built_ = 0;
+};
+
+}  // namespace kw::remote

@@ -1,0 +1,59 @@
+#include "targets/remote/calls.h"
+
+#include <cassert>
+
+namespace kw::remote {
+namespace {
+
+// Phones often have 39 bits of addresses; programs and libraries lie in their upper third, or near 0.
+constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 36;
+
+std::span<const char> bytes_of(const Place& place) { return {reinterpret_cast<const char*>(&place), sizeof place}; }
+
+}  // namespace
+
+void DeviceCalls::draw(const targets::Instance& instance, std::span<const targets::Placement> places, Random& random,
+                       std::size_t instances) {
+  if (base_ == 0 || random.chance(0.5)) base_ = kFirstAddress + random.bits() % (1u << 24) * 4096;
+  layout_ = cpu::lay_out(instance.inputs, instance.constant, instance.outputs, places, random, base_, instances);
+  const Size size{layout_.input_bytes};
+  connection_->post(Ask::size, id_, {reinterpret_cast<const char*>(&size), sizeof size});
+}
+
+Status DeviceCalls::lay_out(const targets::Instance& instance, std::span<const targets::Placement> places,
+                            Random& random) {
+  draw(instance, places, random, 1);
+  return {};
+}
+
+Result<bool> DeviceCalls::lay_out_two(const targets::Instance& instance, std::span<const targets::Placement> places,
+                                      Random& random) {
+  draw(instance, places, random, 2);
+  return true;
+}
+
+void DeviceCalls::write(std::size_t call, std::size_t input, const Tensor& value) {
+  const cpu::Buffer& buffer = layout_.calls[call].inputs[input];
+  assert(value.bytes().size() == buffer.size_bytes);
+  const Place place{.offset = buffer.offset, .bytes = buffer.size_bytes};
+  connection_->post(Ask::write, id_, bytes_of(place),
+                    {reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size()});
+}
+
+void DeviceCalls::fill(std::uint64_t offset, std::uint64_t bytes, std::uint8_t value) {
+  if (bytes > 0) connection_->post(Ask::fill, id_, bytes_of({.offset = offset, .bytes = bytes, .value = value}));
+}
+
+void DeviceCalls::surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) {
+  const cpu::Buffer& buffer = layout_.calls[call].inputs[input];
+  const std::uint64_t end = buffer.offset + buffer.size_bytes;
+  fill(buffer.region_offset, buffer.offset - buffer.region_offset, before);
+  fill(end, buffer.region_offset + buffer.region_bytes - end, after);
+}
+
+void DeviceCalls::erase(std::size_t call, std::size_t input) {
+  const cpu::Buffer& buffer = layout_.calls[call].inputs[input];
+  fill(buffer.offset, buffer.size_bytes, 0);
+}
+
+}  // namespace kw::remote

@@ -1,0 +1,157 @@
+#include "targets/remote/device.h"
+
+#include <sys/file.h>
+
+#include <set>
+#include <thread>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "targets/cpu/call_image.h"
+#include "targets/remote/about.h"
+#include "targets/remote/loaded.h"
+
+namespace kw::remote {
+namespace {
+
+using namespace std::chrono_literals;
+using targets::Warmth;
+
+// A core's own cache, where the device does not tell.
+constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
+// A device that was there before is waited for: it may sleep, or start again.
+constexpr auto kMostPatience = 90s;
+constexpr auto kBetweenTries = 2s;
+
+// One at a time on a device, also of several kw here.
+class DeviceTurn final : public targets::Turn {
+ public:
+  explicit DeviceTurn(const std::string& device) {
+    auto file = open_lock_file(cache_folder() / fmt::format("device-{:016x}.turn", hash_of(device)));
+    if (file.ok()) {
+      file_ = std::move(*file);
+      while (::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) continue;
+    }
+  }
+
+  void admit(targets::LoadedKernel& kernel) override { watches_clock_ = of(kernel).watches_clock(); }
+  Result<Reason> arrange(targets::LoadedKernel& kernel, const targets::Calls& calls, const targets::Instance& instance,
+                         Clock::time_point deadline) override {
+    return kernel.arrange(calls, instance, deadline);
+  }
+  Reason make_ready(targets::LoadedKernel& kernel, std::size_t count, std::optional<std::size_t> warm_call,
+                    Warmth warmth, double* warm_ns, Clock::time_point deadline) override {
+    *warm_ns = 0;
+    return of(kernel).make_ready(count, warm_call, warmth == Warmth::warm, warm_ns, deadline);
+  }
+  void before_writing() override {}
+  void settle(const targets::Calls&, targets::LoadedKernel&, std::size_t, Warmth warmth) override {
+    settle_ = warmth == Warmth::cold ? Settle::far : Settle::near;
+  }
+  targets::Lap time(targets::LoadedKernel& kernel, std::size_t count, Clock::time_point deadline) override {
+    return of(kernel).time(count, std::exchange(settle_, Settle::none), deadline);
+  }
+  bool watches_clock() const override { return watches_clock_; }
+  int core() const override { return 0; }
+
+ private:
+  static LoadedOnDevice& of(targets::LoadedKernel& kernel) { return dynamic_cast<LoadedOnDevice&>(kernel); }
+
+  Descriptor file_;
+  Settle settle_ = Settle::none;  // before the next lap
+  bool watches_clock_ = true;
+};
+
+// Of this process: devices that have answered once.
+bool was_there(const std::string& name, bool now) {
+  static std::mutex lock;
+  static std::set<std::string> seen;
+  const std::lock_guard guard(lock);
+  if (now) seen.insert(name);
+  return seen.contains(name);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<targets::Device>> RemoteDevice::open(const std::string& name) {
+  KW_TRY(Address address, address_of(name));
+  KW_TRY(std::unique_ptr<Builder> builder, Builder::open());
+  const auto until = Clock::now() + (was_there(address.name, false) ? kMostPatience : 0s);
+  for (;;) {
+    auto connected = connect(*builder, address);
+    if (connected.ok()) {
+      was_there(address.name, true);
+      keep_facts(address.name, connected->connection->facts());
+      return std::unique_ptr<targets::Device>(
+          new RemoteDevice(std::move(address), std::move(builder), std::move(*connected)));
+    }
+    if (Clock::now() >= until) return connected.error();
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+std::string RemoteDevice::isolation() const { return filters() ? "filtered" : "weak"; }
+
+std::vector<targets::IsolationPart> RemoteDevice::isolation_parts() const {
+  std::vector<targets::IsolationPart> parts = {
+      {"a process of its own, with limits", true, ""},
+      {"unmapped memory around tensors", true, ""},
+      {"filtered system calls", filters(), "a kernel of the device with seccomp filters; emulators have none"}};
+  if (address_.kind == Address::Kind::emulated) {
+    parts.push_back({"kw's sandbox around the emulator", true, ""});
+  } else {
+    parts.push_back({"a user of its own", false, "rights that kw does not ask for on a device"});
+  }
+  return parts;
+}
+
+Status RemoteDevice::accepts(const targets::Instance& instance) const {
+  for (const std::vector<TensorType>* types : {&instance.inputs, &instance.outputs}) {
+    for (const TensorType& type : *types) {
+      if (type.shape.rank() > KW_MAX_RANK) {
+        return fail("a tensor has {} axes; kernels get {} at most", type.shape.rank(), KW_MAX_RANK);
+      }
+    }
+  }
+  const std::size_t tensors = instance.inputs.size() + instance.outputs.size();
+  if (instance.outputs.size() > host::kMostOutputs || tensors > host::kMostTensors) {
+    return fail("{} tensors; kernels get {} at most, {} of them outputs", tensors, host::kMostTensors,
+                host::kMostOutputs);
+  }
+  if (targets::image_of(instance).size() > host::kMostImageBytes) {
+    return fail("its attributes take more than the {} bytes that a call may have", host::kMostImageBytes);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<const targets::Built>> RemoteDevice::build(const targets::Source& source, const Choice& choice) {
+  KW_TRY(std::unique_ptr<DeviceBuilt> built,
+         builder_->build(connected_.architecture, flags_for(connected_.architecture, connected_.connection->facts()),
+                         source, choice));
+  return std::unique_ptr<const targets::Built>(std::move(built));
+}
+
+Result<std::unique_ptr<targets::Calls>> RemoteDevice::make_calls() {
+  return std::unique_ptr<targets::Calls>(new DeviceCalls(connected_.connection));
+}
+
+Result<std::unique_ptr<targets::Outputs>> RemoteDevice::make_outputs(const targets::Calls&) {
+  return fail("frameworks do not run on devices behind a link");
+}
+
+Result<std::unique_ptr<targets::LoadedKernel>> RemoteDevice::load(const targets::Built& built,
+                                                                  const targets::Calls& calls,
+                                                                  const targets::Limits& limits) {
+  return std::unique_ptr<targets::LoadedKernel>(new LoadedOnDevice(connected_.connection, connected_.architecture,
+                                                                   dynamic_cast<const DeviceBuilt&>(built),
+                                                                   dynamic_cast<const DeviceCalls&>(calls), limits));
+}
+
+std::unique_ptr<targets::Turn> RemoteDevice::take_turn(int) { return std::make_unique<DeviceTurn>(address_.name); }
+
+// Half of the core's own cache, so that the calls of a group find their tensors as warm as a single call would.
+std::uint64_t RemoteDevice::group_bytes() const {
+  return std::max(own_cache_bytes(connected_.connection->facts()), kUsualCacheBytes) / 2;
+}
+
+}  // namespace kw::remote

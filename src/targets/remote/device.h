@@ -1,0 +1,42 @@
+// A phone, a board or an emulator as a device (address.h).
+#pragma once
+
+#include "targets/remote/builder.h"
+#include "targets/remote/connect.h"
+#include "targets/target.h"
+
+namespace kw::remote {
+
+class RemoteDevice final : public targets::Device {
+ public:
+  static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+
+  std::string name() const override { return address_.name; }
+  std::string isolation() const override;
+  Status accepts(const targets::Instance& instance) const override;
+  Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice& choice) override;
+  Result<std::unique_ptr<targets::Calls>> make_calls() override;
+  Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override;
+  Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls& calls,
+                                                      const targets::Limits& limits) override;
+  std::unique_ptr<targets::Turn> take_turn(int threads) override;
+  std::uint64_t group_bytes() const override;
+  // Each call's inputs travel.
+  std::size_t most_calls() const override { return 64; }
+  std::optional<double> least_time_ns(const Cost&, int) const override { return std::nullopt; }
+  bool claims_speed() const override { return address_.kind != Address::Kind::emulated; }
+  bool alive() override { return !connected_.connection->broken(); }
+  std::vector<targets::IsolationPart> isolation_parts() const override;
+
+ private:
+  RemoteDevice(Address address, std::unique_ptr<Builder> builder, Connected connected)
+      : address_(std::move(address)), builder_(std::move(builder)), connected_(std::move(connected)) {}
+
+  bool filters() const { return connected_.connection->facts().text("filters") == "yes"; }
+
+  Address address_;
+  std::unique_ptr<Builder> builder_;
+  Connected connected_;
+};
+
+}  // namespace kw::remote
