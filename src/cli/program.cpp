@@ -120,7 +120,8 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
       continue;
     }
     const std::size_t equals = words[i].find('=');
-    const std::string name = words[i].substr(0, equals);
+    std::string name = words[i].substr(0, equals);
+    if (name == "--on" && find_flag(command, name) == nullptr) name = "--target";  // the same by another name
     const Option* option = find_flag(command, name);
     if (!option) {
       std::vector<std::string> names;

@@ -6,6 +6,7 @@
 
 #include "cli/settings.h"
 #include "judge/judge.h"
+#include "settings/devices.h"
 #include "targets/target.h"
 
 namespace kw::cli {
@@ -14,13 +15,14 @@ Option target_option() {
   return {.name = "--target",
           .value = "NAME",
           .help =
-              "the device that kernels run on: cpu, cuda:0; unless said, what the setting target says, or cpu, or "
-              "what a source's ending belongs to"};
+              "the device that kernels run on, also as --on NAME: cpu, cuda:0, emulated:aarch64, ssh:USER@HOST, "
+              "adb:SERIAL, or one of kw devices; unless said, what the setting target says, or cpu, or what a "
+              "source's ending belongs to"};
 }
 
 Result<std::string> device_of(const Arguments& arguments, const std::vector<std::string>& sources) {
   const std::string said = setting(arguments, "target");
-  std::string device = said.empty() ? judge::kUsualDevice : said;
+  KW_TRY(std::string device, settings::device_named(said.empty() ? judge::kUsualDevice : said));
   KW_TRY(const targets::Target target, targets::target_of(device));
   if (device == target.name) device = target.first_device();
   bool insisted = !said.empty();

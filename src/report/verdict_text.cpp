@@ -46,6 +46,9 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
                                                        : "")
               : "");
   }
+  if (verdict.time_ns && verdict.target.starts_with("emulated:")) {
+    print(out, "                 under emulation: times say nothing of a real device, and no speed is claimed\n");
+  }
   for (const Speedup& one : verdict.speedups) {
     print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median, one.low,
           one.high, one.pairs, one.claimed ? "" : "  no difference is claimed");

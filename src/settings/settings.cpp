@@ -1,10 +1,12 @@
 #include "settings/settings.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/files.h"
@@ -58,10 +60,18 @@ bool is_below(const fs::path& folder, const fs::path& path) {
   return !error && std::ranges::mismatch(root, whole).in1 == root.end();
 }
 
+// Of a device's name: whoever uses it starts a program of the user's that goes to another machine.
+bool leads_away(const std::string& device) {
+  return std::ranges::any_of(std::array{"ssh:", "adb", "command:"},
+                             [&](const char* scheme) { return device.starts_with(scheme); });
+}
+
 // What the setting of a folder's file does beyond that folder; "" where it does nothing there.
 std::string reach_of(const Setting& setting, const std::string& value, const fs::path& folder) {
   if (setting.name == "python") return "it names a program that is run";
   if (setting.name == "model") return "it names programs that are run, or addresses to which texts and keys are sent";
+  if (setting.name == "device") return "it names devices, and programs that reach them";
+  if (setting.name == "target" && leads_away(value)) return "it names a device that a program reaches";
   if (setting.kind == Kind::path && !is_below(folder, value)) return "it names a place outside of the folder";
   return {};
 }
@@ -159,7 +169,8 @@ Status check_variables() {
 const std::vector<Setting>& all_settings() {
   static const std::vector<Setting> settings = {
       {"rival", Kind::text, "frameworks to compare with, as --rival takes them"},
-      {"target", Kind::text, "the device that kernels run on, as --target takes it"},
+      {"target", Kind::text, "the device that kernels run on, as --on takes it"},
+      {"device", Kind::tables, "devices by names of your own: a table [device.NAME] each, see kw devices --help"},
       {"install", Kind::yes_or_no, "no: a command that needs a rival installs none by itself"},
       {"python", Kind::path, "a Python with frameworks of your own: torch is looked for there"},
       {"store", Kind::path, "where the record lies"},
@@ -251,6 +262,23 @@ TextOfFile config_with(const std::string& kind, const std::string& name) {
     }
   }
   return {};
+}
+
+std::vector<std::string> tables_of(const std::string& kind) {
+  std::set<std::string> names;
+  for (const ConfigFile& file : files()) {
+    const auto text = read_file(file.path, kMostConfigBytes);
+    if (!text.ok() || !(file.is_own || is_trusted(file.path, *text))) continue;
+    try {
+      const toml::table root = toml::parse(*text);
+      if (const toml::table* tables = root[kind].as_table()) {
+        for (const auto& [name, node] : *tables) names.insert(std::string(name.str()));
+      }
+    } catch (const toml::parse_error&) {
+      // That was said when the program began.
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::string settings_text() {

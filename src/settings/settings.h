@@ -49,6 +49,9 @@ bool is_setting(const std::string& name);
 // user's own or trusted. What is in such a table is its reader's business.
 TextOfFile config_with(const std::string& kind, const std::string& name);
 
+// The names of the tables [KIND.NAME] of all files that are the user's own or trusted.
+std::vector<std::string> tables_of(const std::string& kind);
+
 // For --help: every setting in a line.
 std::string settings_text();
 

@@ -63,6 +63,11 @@ std::vector<std::string> reach_of(const store::RunSummary& run) {
       const Json* value = place->find(name);
       if (value != nullptr && value->is_string() && !value->text().empty()) reach.push_back(value->text());
     }
+    // A device that a program of the user's reaches.
+    if (const Json* device = place->find("device"); device != nullptr && device->is_string()) {
+      const std::string& name = device->text();
+      if (name.starts_with("ssh:") || name.starts_with("adb") || name.starts_with("command:")) reach.push_back(name);
+    }
   }
   return reach;
 }
