@@ -27,10 +27,12 @@ Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& de
   return rivals_named(setting(arguments, "rival"));
 }
 
-Result<runs::Rivals> rivals_named(const std::string& names) {
-  return runs::Rivals::choose(names, {.may_install = setting("install") != "no",
-                                      .python = setting("python"),
-                                      .tell = [](const std::string& line) { fmt::print(stderr, "kw: {}\n", line); }});
+runs::RivalSetup rival_setup() {
+  return {.may_install = setting("install") != "no",
+          .python = setting("python"),
+          .tell = [](const std::string& line) { fmt::print(stderr, "kw: {}\n", line); }};
 }
+
+Result<runs::Rivals> rivals_named(const std::string& names) { return runs::Rivals::choose(names, rival_setup()); }
 
 }  // namespace kw::cli

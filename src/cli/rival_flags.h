@@ -13,7 +13,9 @@ Option rival_option();
 // None where the command is not to time anything (--untimed), or where frameworks cannot run beside this device's
 // kernels; asking for one there is an error.
 Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device);
-// By what --rival could say. Installing is told on standard error.
+// What the settings allow. Installing is told on standard error.
+runs::RivalSetup rival_setup();
+// By what --rival could say.
 Result<runs::Rivals> rivals_named(const std::string& names);
 
 }  // namespace kw::cli

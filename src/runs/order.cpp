@@ -1,5 +1,7 @@
 #include "runs/order.h"
 
+#include <algorithm>
+
 #include <cmath>
 #include <cstdlib>
 
@@ -26,6 +28,7 @@ int whole_at(const Json& json, const char* name, int otherwise) {
 Json json_of(const SearchTerms& terms) {
   Json json = {{"budget", terms.budget}};
   if (terms.within_s > 0) json["within_s"] = terms.within_s;
+  if (!terms.shares.empty()) json["shares"] = terms.shares;
   return json;
 }
 
@@ -88,7 +91,9 @@ Status check_numbers(const Order& order) {
   const bool right = rules.threads >= 1 && rules.threads <= 4096 && rules.budget_s > 0 && rules.budget_s <= 1e6 &&
                      (!rules.pairs || (*rules.pairs >= 1 && *rules.pairs <= 10'000'000)) && order.author.rounds >= 0 &&
                      order.author.in_flight >= 1 && order.author.in_flight <= 1024 && order.search.within_s >= 0 &&
-                     order.search.within_s <= 1e9;
+                     order.search.within_s <= 1e9 &&
+                     (order.search.shares.empty() || order.search.shares.size() == order.tasks.size()) &&
+                     std::ranges::all_of(order.search.shares, [](double share) { return share > 0 && share <= 1e9; });
   if (!right) return fail("the record of the run's rules is damaged: a number is out of its range");
   return {};
 }
@@ -120,6 +125,7 @@ Status read_tasks(const Json& json, Order& order) {
   } else {
     order.search.budget = terms.at("budget").text();
     order.search.within_s = terms.value("within_s", 0.0);
+    if (terms.contains("shares")) order.search.shares = terms.at("shares").get<std::vector<double>>();
   }
   return {};
 }

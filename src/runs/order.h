@@ -25,6 +25,7 @@ struct SearchTerms {
   std::string budget = "3s";  // of each task; search/engine.h reads it
   double within_s = 0;        // of all tasks together, judging the best included; 0: as long as it takes
   std::int64_t seed = 1;
+  std::vector<double> shares = {};  // of within_s, by the task's place; empty: all the same
 };
 
 // Of an author that asks a language model. What the model may cost is for each sitting.

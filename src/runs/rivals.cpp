@@ -97,6 +97,12 @@ Status install_usual(const RivalSetup& setup) {
 
 }  // namespace
 
+Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup& setup) {
+  KW_TRY(RivalFile rival, rivals::find_rival(name, setup.python));
+  if (!rival.installed()) KW_CHECK(install_telling(rival, setup, true));
+  return rival;
+}
+
 std::string Rivals::names() const {
   if (best_) return "best";
   std::string names;

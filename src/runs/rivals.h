@@ -22,6 +22,9 @@ struct RivalSetup {
   std::function<void(const std::string& line)> tell = [](const std::string&) {};  // what is done, and what fails
 };
 
+// A framework by its name, installed on the way where it is missing and that is not forbidden.
+Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup& setup);
+
 class Rivals {
  public:
   // By name with commas; "best", "none", or "": all that are installed.

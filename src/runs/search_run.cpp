@@ -63,8 +63,8 @@ Status SearchWork::prepare(Run& run) {
     }
     left_.push_back(i);
     sizes_left_ += judging_size(task);
+    shares_left_ += share_of(i);
   }
-  tasks_left_ = left_.size();
   judged_s_ = kJudging_s * kJudgingBelief;
   judged_sizes_ = kJudgingBelief;
   return {};
@@ -114,31 +114,32 @@ report::PlannedWork SearchWork::plan(const Run& run) const {
 }
 
 // With a time for the whole: what is left of it, without judging, is shared by the tasks that are left.
-search::Budget SearchWork::budget_of(const Task& task) {
+search::Budget SearchWork::budget_of(std::size_t place) {
   search::Budget budget = budget_;
   if (order_.search.within_s > 0) {
     const double judging_s = judged_s_ / judged_sizes_ * sizes_left_;
     const double share_s =
-        (order_.search.within_s - seconds_since(*begin_) - judging_s) / static_cast<double>(tasks_left_);
+        (order_.search.within_s - seconds_since(*begin_) - judging_s) * share_of(place) / shares_left_;
     budget.seconds = std::max(kLeastSearch_s, budget.seconds > 0 ? std::min(budget.seconds, share_s) : share_s);
   }
-  sizes_left_ -= judging_size(task);
-  --tasks_left_;
+  sizes_left_ -= judging_size(order_.tasks[place]);
+  shares_left_ -= share_of(place);
   return budget;
 }
 
 Status SearchWork::do_item(Run& run, Observer& observer, const std::shared_ptr<judge::Judge>& judge,
                            std::size_t index) {
-  const Task& task = order_.tasks[left_[index]];
+  const std::size_t place = left_[index];
+  const Task& task = order_.tasks[place];
   if (!begin_) begin_ = Clock::now();
   const double size = judging_size(task);
-  const search::Budget budget = budget_of(task);
+  const search::Budget budget = budget_of(place);
   const auto begin = Clock::now();
   auto result = search_one(run, observer, *judge, task, budget);
   if (!result.ok()) {
     // As it was, for another try.
     sizes_left_ += size;
-    ++tasks_left_;
+    shares_left_ += share_of(place);
     return result.error();
   }
   // What a search took beyond its share counts as judging: of large tasks a single quick check does.

@@ -57,7 +57,8 @@ class SearchWork : public Work {
   bool is_of_one_task() const { return order_.tasks.size() == 1; }
   Status read_record(Run& run);
   Result<SearchedTask> winner_of(const store::Store& store, const store::Recorded& one) const;
-  search::Budget budget_of(const Task& task);
+  search::Budget budget_of(std::size_t place);
+  double share_of(std::size_t place) const { return order_.search.shares.empty() ? 1 : order_.search.shares[place]; }
   Result<std::vector<search::Kernel>> kernels_of(const ops::Graph& graph) const;
   Result<SearchedTask> search_one(Run& run, Observer& observer, judge::Judge& judge, const Task& task,
                                   const search::Budget& budget);
@@ -77,7 +78,7 @@ class SearchWork : public Work {
   // How long judging the best takes: what a task's share of the time leaves for searching hangs on it.
   std::optional<Clock::time_point> begin_;
   double judged_s_ = 0, judged_sizes_ = 0, sizes_left_ = 0;
-  std::size_t tasks_left_ = 0;
+  double shares_left_ = 0;
 };
 
 }  // namespace kw::runs

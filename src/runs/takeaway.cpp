@@ -1,6 +1,7 @@
 #include "runs/takeaway.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "judge/plain_source.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
+#include "runs/attribute_text.h"
 #include "runs/task_text.h"
 #include "targets/target.h"
 
@@ -86,12 +88,6 @@ std::string input_line(const ops::GraphInput& input, const Tensor& drawn) {
                      values, input.role == Role::input ? "false" : "true", compose::remark(input.name));
 }
 
-std::string real_text(double value) {
-  if (std::isnan(value)) return "NAN";
-  if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
-  return fmt::format("{:.17g}", value);
-}
-
 // The source without the comment that it begins with. A line that may go on in the next one stays: without it that one
 // would become code which the judge never saw.
 std::string without_opening(std::string source) {
@@ -103,34 +99,12 @@ std::string without_opening(std::string source) {
   return source;
 }
 
-std::string attribute_lines(const Task& task, const ops::Graph& graph) {
+std::string attribute_lines(const ops::Graph& graph) {
   std::string lines;
-  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-    lines += fmt::format("      {{\"opset\", {}, {{{}}}, {{}}, {{}}, false}},\n", node, task.opset);
-    for (const auto& [name, value] : graph.nodes[node].call.attributes) {
-      std::string integers, reals, texts;
-      bool list = false;
-      if (const auto* one = std::get_if<std::int64_t>(&value)) {
-        integers = std::to_string(*one);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        reals = real_text(*real);
-      } else if (const auto* text = std::get_if<std::string>(&value)) {
-        texts = compose::string_literal(*text);
-      } else if (const auto* many = std::get_if<std::vector<std::int64_t>>(&value)) {
-        integers = fmt::format("{}", fmt::join(*many, ", "));
-        list = true;
-      } else if (const auto* numbers = std::get_if<std::vector<double>>(&value)) {
-        for (const double number : *numbers) reals += (reals.empty() ? "" : ", ") + real_text(number);
-        list = true;
-      } else if (const auto* words = std::get_if<std::vector<std::string>>(&value)) {
-        for (const std::string& word : *words) texts += (texts.empty() ? "" : ", ") + compose::string_literal(word);
-        list = true;
-      } else {
-        continue;
-      }
-      lines += fmt::format("      {{{}, {}, {{{}}}, {{{}}}, {{{}}}, {}}},\n", compose::string_literal(name), node,
-                           integers, reals, texts, list);
-    }
+  for (const AttributeText& one : attribute_texts(graph)) {
+    lines +=
+        fmt::format("      {{{}, {}, {{{}}}, {{{}}}, {{{}}}, {}}},\n", one.name, one.node,
+                    fmt::join(one.integers, ", "), fmt::join(one.reals, ", "), fmt::join(one.texts, ", "), one.list);
   }
   return lines;
 }
@@ -138,6 +112,20 @@ std::string attribute_lines(const Task& task, const ops::Graph& graph) {
 }  // namespace
 
 fs::path takeaway_folder(const std::string& task) { return compose::file_stem(task) + "-kernel"; }
+
+Result<fs::path> new_folder(const fs::path& folder, bool anyway) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(folder).lexically_normal();
+  fs::create_directories(whole, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  if (!anyway && !fs::is_empty(whole, error)) {
+    return fail("{}: there is something in it already; --force writes over it", folder.string());
+  }
+  const fs::path probe = whole / fmt::format(".kw-{}", ::getpid());
+  if (const Status written = write_file(probe, ""); !written.ok()) return written.error();
+  fs::remove(probe, error);
+  return whole;
+}
 
 Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task, const judge::Source& kernel,
                                         const Settings& settings, const Verdict& verdict, const std::string& device,
@@ -177,7 +165,7 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   put("@BUILD@", build_line);
   put("@INPUTS@", inputs);
   put("@OUTPUTS@", outputs);
-  put("@ATTRIBUTES@", attribute_lines(task, graph));
+  put("@ATTRIBUTES@", attribute_lines(graph));
 
   std::error_code error;
   fs::create_directories(folder, error);

@@ -19,6 +19,10 @@ namespace kw::runs {
 // shell and file system takes are left.
 std::filesystem::path takeaway_folder(const std::string& task);
 
+// A folder to write into, made now, so that one that cannot be written is told before hours are spent. One in which
+// there is something is an Error, unless `anyway`.
+Result<std::filesystem::path> new_folder(const std::filesystem::path& folder, bool anyway);
+
 // Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is
 // written over. The files that were written. `machine` is what the device is called.
 Result<std::vector<std::filesystem::path>> take_away(const std::filesystem::path& folder, const Task& task,

@@ -14,6 +14,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "base/files.h"
+#include "suites/onnx_tensor.h"
 
 namespace kw::suites {
 namespace fs = std::filesystem;
@@ -161,13 +162,6 @@ Result<Tensor> tensor_of(const TensorProto& tensor, const fs::path& folder) {
   return result;
 }
 
-void fill(TensorProto& target, const std::string& name, const Tensor& tensor) {
-  target.set_name(name);
-  target.set_data_type(onnx_type_of(tensor.dtype()));
-  for (std::int64_t length : tensor.shape()) target.add_dims(length);
-  target.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
-}
-
 // ----- Values and attributes
 
 OnnxValue value_of(const onnx::ValueInfoProto& info) {
@@ -294,7 +288,7 @@ void fill(AttributeProto& target, const std::string& name, const Attribute& valu
     for (const std::string& element : *texts) target.add_strings(element);
   } else {
     target.set_type(AttributeProto::TENSOR);
-    fill(*target.mutable_t(), "", std::get<Tensor>(value));
+    fill_tensor(*target.mutable_t(), "", std::get<Tensor>(value));
   }
 }
 
@@ -366,11 +360,24 @@ class Reader {
                                      given.domain(), kOwnDomain);
     }
     for (const AttributeProto& attribute : given.attribute()) {
+      if (attribute.has_g()) note_reads(attribute.g());
+      for (const onnx::GraphProto& graph : attribute.graphs()) note_reads(graph);
       KW_TRY(auto value, attribute_of(attribute, folder_, node.unsupported));
       if (value) node.node.attributes[attribute.name()] = {*std::move(value), {}};
     }
     if (node.unsupported.empty() && node.node.op == "Constant") return take_constant(node);
     return {};
+  }
+
+  void note_reads(const onnx::GraphProto& graph) {
+    for (const auto& output : graph.output()) model_.read_by_subgraphs.insert(output.name());
+    for (const auto& node : graph.node()) {
+      model_.read_by_subgraphs.insert(node.input().begin(), node.input().end());
+      for (const AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) note_reads(attribute.g());
+        for (const onnx::GraphProto& inner : attribute.graphs()) note_reads(inner);
+      }
+    }
   }
 
   // Its value joins the initializers; the node stays, so that the numbers of the others do.
@@ -478,7 +485,17 @@ int ir_version_for(int opset) {
   return std::ranges::find_if(kFirst, [&](const auto& entry) { return opset >= entry.first; })->second;
 }
 
-void declare(onnx::ValueInfoProto& target, const std::string& name, const TensorType& type) {
+}  // namespace
+
+void fill_tensor(TensorProto& target, const std::string& name, const Tensor& tensor) {
+  target.Clear();
+  target.set_name(name);
+  target.set_data_type(onnx_type_of(tensor.dtype()));
+  for (std::int64_t length : tensor.shape()) target.add_dims(length);
+  target.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
+}
+
+void declare_value(onnx::ValueInfoProto& target, const std::string& name, const TensorType& type) {
   target.set_name(name);
   auto& tensor = *target.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(onnx_type_of(type.dtype));
@@ -488,8 +505,6 @@ void declare(onnx::ValueInfoProto& target, const std::string& name, const Tensor
   }
   if (type.shape.rank() == 0) tensor.mutable_shape();
 }
-
-}  // namespace
 
 std::string label(const Node& node, std::size_t index) {
   std::string name = node.name;
@@ -543,12 +558,12 @@ Result<std::string> write_onnx(const ops::Graph& graph, std::span<const Tensor> 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ops::GraphInput& input = graph.inputs[i];
     if (input.role == Role::input) {
-      declare(*target.add_input(), input.name, input.type);
+      declare_value(*target.add_input(), input.name, input.type);
       continue;
     }
     size += inputs[i].bytes().size();
     if (size > kMostBytes) return fail("{}: its weights are more than 2 GiB, the most an ONNX file may be", task.name);
-    fill(*target.add_initializer(), input.name, inputs[i]);
+    fill_tensor(*target.add_initializer(), input.name, inputs[i]);
   }
   for (std::size_t i = 0; i < task.nodes.size(); ++i) {
     const Node& node = task.nodes[i];
@@ -571,7 +586,7 @@ Result<std::string> write_onnx(const ops::Graph& graph, std::span<const Tensor> 
     }
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    declare(*target.add_output(), task.outputs[i].name, graph.output_type(i));
+    declare_value(*target.add_output(), task.outputs[i].name, graph.output_type(i));
   }
   if (file.ByteSizeLong() > kMostBytes) return fail("{}: is more than 2 GiB, the most an ONNX file may be", task.name);
   return file.SerializeAsString();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,7 @@ struct OnnxModel {
   std::vector<OnnxValue> inputs;                  // without those that have an initializer
   std::vector<OnnxValue> outputs;
   std::map<std::string, OnnxValue> values;  // what the file says of results in between
+  std::set<std::string> read_by_subgraphs;  // names that nodes inside of other nodes (If, Loop) read
 };
 
 // "node #3 (Conv 'stem')": what errors call a node; without a name of its own it has that of its first output.

@@ -5,8 +5,11 @@
 // Lengths that the model leaves open come from the user by name.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "core/task.h"
@@ -21,5 +24,32 @@ Result<Task> task_from_node(const OnnxModel& model, std::string_view selector, c
 
 // All nodes as one task, with the model's inputs and outputs.
 Result<Task> task_from_model(const OnnxModel& model, const Lengths& dims);
+
+// Every node of one model, with the same lengths: shapes are inferred once. The model must outlive it.
+class ModelTasks {
+ public:
+  // An Error where the model leaves a length open that `dims` does not give, or has no such length.
+  static Result<ModelTasks> of(const OnnxModel& model, const Lengths& dims);
+  ModelTasks(ModelTasks&&) noexcept;
+  ~ModelTasks();
+
+  // What the model's inputs are with these lengths.
+  const std::vector<std::pair<std::string, TensorType>>& inputs() const;
+  // Null where it is not known.
+  const TensorType* type(const std::string& value) const;
+  // Whether it comes from initializers alone.
+  bool is_constant(const std::string& value) const;
+  // Why the node cannot be computed; empty: nothing is known against it.
+  std::string why_not(std::size_t node) const;
+
+  // These nodes as one task with fixed lengths, in computing order, with every result that is used outside of them as
+  // an output. What they get from initializers alone becomes weights and constants with the model's values.
+  Result<Task> task(const std::vector<std::size_t>& nodes) const;
+
+ private:
+  struct Inside;
+  explicit ModelTasks(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
 
 }  // namespace kw::suites

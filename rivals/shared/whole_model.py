@@ -1,0 +1,227 @@
+"""Whole models inside ONNX Runtime, for `kw model`: where its time goes, and two or more versions of a model side by side.
+
+kw starts `python -I -B whole_model.py JOB ANSWER`: two JSON files. A job has `do`, `threads`, `inputs` (name, dtype and shape of
+each), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for files that are thrown away) and `seconds`.
+
+  profile  model                            -> version, total_ns (of whole calls), fused and unfused: a row for each node that ran
+                                               (name, op, ns a call); optimized: the file with the graph that was run
+  race     sessions (name, model, library)  -> version, times_ns (name -> a list, one for each round; all in random order in each
+                                               round), outputs: how each session's differ from the first one's
+
+An answer is an object, or {"error": words}. Values that are not given are drawn: normal numbers, and 0 or 1 for whole ones.
+"""
+
+import collections
+import json
+import os
+import random
+import sys
+import time
+
+import numpy as np
+import onnxruntime as ort
+
+FEWEST_ROUNDS = 12
+MOST_ROUNDS = 2000
+PLAIN = "unoptimized"
+
+
+class Refused(Exception):
+    """Words for the user."""
+
+
+def first_line(problem):
+    """What ONNX Runtime says, without its own source places."""
+    words = str(problem).strip().splitlines() or [type(problem).__name__]
+    return words[0][:600]
+
+
+def open_session(model, job, library="", optimized="", profile="", level=ort.GraphOptimizationLevel.ORT_ENABLE_ALL):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = job["threads"]
+    options.inter_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = level
+    options.log_severity_level = 4
+    if library:
+        options.register_custom_ops_library(library)
+    if optimized:
+        options.optimized_model_filepath = optimized
+    if profile:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile
+    try:
+        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as problem:
+        raise Refused(f"ONNX Runtime {ort.__version__} does not load the model: {first_line(problem)}") from problem
+
+
+def values_of(job, seed):
+    """A value for each input: the user's, or drawn."""
+    given = {}
+    if job["given"]:
+        try:
+            with np.load(job["given"], allow_pickle=False) as file:
+                given = {name: file[name] for name in file.files}
+        except Exception as problem:
+            raise Refused(f"{job['given']}: is not an .npz file of arrays ({first_line(problem)})") from problem
+        unknown = sorted(set(given) - {one["name"] for one in job["inputs"]})
+        if unknown:
+            names = ", ".join(one["name"] for one in job["inputs"])
+            raise Refused(f"{job['given']}: the model has no input '{unknown[0]}'; it has {names}")
+    random_numbers = np.random.default_rng(seed)
+    values = {}
+    for one in job["inputs"]:
+        shape, dtype = tuple(one["shape"]), np.dtype(one["dtype"])
+        if one["name"] in given:
+            value = given[one["name"]]
+            if value.shape != shape:
+                raise Refused(
+                    f"{job['given']}: '{one['name']}' has the shape {list(value.shape)}, but the model takes {list(shape)} with "
+                    "these --dim"
+                )
+            if value.dtype != dtype:
+                raise Refused(f"{job['given']}: '{one['name']}' holds {value.dtype}, but the model takes {dtype}")
+            values[one["name"]] = np.ascontiguousarray(value)
+        elif dtype.kind == "f":
+            values[one["name"]] = random_numbers.standard_normal(shape).astype(dtype)
+        else:
+            values[one["name"]] = random_numbers.integers(0, 2, shape).astype(dtype)
+    return values
+
+
+def call(session, values):
+    try:
+        return session.run(None, values)
+    except Exception as problem:
+        hint = "give values that it takes with --inputs FILE.npz"
+        raise Refused(f"ONNX Runtime cannot run the model: {first_line(problem)}; {hint}") from problem
+
+
+def timed(session, values):
+    begin = time.perf_counter_ns()
+    session.run(None, values)
+    return time.perf_counter_ns() - begin
+
+
+def node_times(session, values, seconds, quiet=None):
+    """Runs a profiled session for a while. Of each node, the time of a call of the model; and beside it, in turn, the times of
+    whole calls of a session without the profiler, which costs time itself."""
+    call(session, values)
+    begin, runs, totals = time.perf_counter(), 1, []
+    if quiet:
+        call(quiet, values)
+    while runs < 6 or (time.perf_counter() - begin < seconds and runs < 200):
+        session.run(None, values)
+        runs += 1
+        if quiet:
+            totals.append(timed(quiet, values))
+    file = session.end_profiling()
+    with open(file, encoding="utf-8") as text:
+        events = json.load(text)
+    os.remove(file)
+    each = collections.defaultdict(list)
+    ops = {}
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            name = event["name"][: -len("_kernel_time")]
+            each[name].append(event["dur"])
+            ops[name] = event["args"]["op_name"]
+    # A node inside of a loop runs several times a call. A median passes over disturbed calls.
+    rows = [
+        {"name": name, "op": ops[name], "ns": float(np.median(times)) * 1000 * len(times) / runs}
+        for name, times in each.items()
+    ]
+    return totals, rows
+
+
+def profile(job):
+    values = values_of(job, job["seed"])
+    optimized = os.path.join(job["folder"], "optimized.onnx")
+    library = job.get("library", "")
+    session = open_session(
+        job["model"], job, library=library, optimized=optimized, profile=os.path.join(job["folder"], "fused")
+    )
+    totals, fused = node_times(session, values, job["seconds"], open_session(job["model"], job, library=library))
+    unfused = []
+    if not library:
+        plain = open_session(
+            job["model"],
+            job,
+            profile=os.path.join(job["folder"], "unfused"),
+            level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+        )
+        _, unfused = node_times(plain, values, job["seconds"] / 3)
+    return {"total_ns": totals, "fused": fused, "unfused": unfused, "optimized": optimized}
+
+
+def differences(name, reference, plain, got):
+    """How far outputs are from the reference's; beside it, how far ONNX Runtime is from itself with no optimisations."""
+    rows = []
+    for output, wanted, other, value in zip(name, reference, plain, got, strict=True):
+        row = {"output": output, "shape": list(value.shape)}
+        if value.shape != wanted.shape:
+            row["problem"] = f"has the shape {list(value.shape)} in place of {list(wanted.shape)}"
+        elif wanted.dtype.kind == "f":
+            wide, here, beside = (one.astype(np.float64) for one in (wanted, value, other))
+            finite = np.isfinite(wide)
+            if not np.array_equal(np.isnan(wide), np.isnan(here)):
+                row["problem"] = "has NaN in other places"
+            elif not np.array_equal(wide[~finite & ~np.isnan(wide)], here[~finite & ~np.isnan(wide)]):
+                row["problem"] = "has infinities in other places"
+            error, own = np.abs(here - wide)[finite], np.abs(beside - wide)[finite]
+            row["max_error"] = float(error.max(initial=0))
+            row["mean_error"] = float(error.mean()) if error.size else 0.0
+            row["largest"] = float(np.abs(wide[finite]).max(initial=0))
+            row["own_error"] = float(own[np.isfinite(own)].max(initial=0))
+        else:
+            row["different"] = int(np.count_nonzero(value != wanted))
+            row["own_different"] = int(np.count_nonzero(other != wanted)) if other.shape == wanted.shape else 0
+        rows.append(row)
+    return rows
+
+
+def race(job):
+    sessions = {one["name"]: open_session(one["model"], job, library=one["library"]) for one in job["sessions"]}
+    first = job["sessions"][0]
+    plain = open_session(first["model"], job, level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    names = [one.name for one in plain.get_outputs()]
+    outputs = {name: [] for name in sessions}
+    for case in range(1 if job["given"] else job["cases"]):
+        values = values_of(job, job["seed"] + case)
+        reference, beside = call(sessions[first["name"]], values), call(plain, values)
+        for name, session in sessions.items():
+            outputs[name].append(differences(names, reference, beside, call(session, values)))
+    del plain
+    values = values_of(job, job["seed"])
+    times = {name: [] for name in sessions}
+    order, shuffle = list(sessions), random.Random(job["seed"])
+    for name in order:
+        timed(sessions[name], values)
+    begin, rounds = time.perf_counter(), 0
+    while rounds < FEWEST_ROUNDS or (time.perf_counter() - begin < job["seconds"] and rounds < MOST_ROUNDS):
+        shuffle.shuffle(order)
+        for name in order:
+            # One call that is not timed: each session finds the caches as it left them, not as another one did.
+            sessions[name].run(None, values)
+            times[name].append(timed(sessions[name], values))
+        rounds += 1
+    return {"times_ns": times, "outputs": outputs}
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        job = json.load(file)
+    try:
+        answer = {"profile": profile, "race": race}[job["do"]](job)
+        answer["version"] = ort.__version__
+    except Refused as words:
+        answer = {"error": str(words)}
+    except Exception as problem:  # what a framework throws is its own business
+        answer = {"error": f"{type(problem).__name__}: {first_line(problem)}"}
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+
+
+if __name__ == "__main__":
+    main()

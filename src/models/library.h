@@ -1,0 +1,33 @@
+// Kernels as one shared library that ONNX Runtime loads by its documented interface, with everything to build it again.
+//
+// What the library has in common with every other one is kernels/models/onnxruntime_ops.h; here come the kernels, each
+// with symbols of its own, and a table that says for which shapes and attributes they were made.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/task.h"
+#include "core/tunables.h"
+#include "judge/judge.h"
+
+namespace kw::models {
+
+struct LibraryKernel {
+  std::string op;  // the custom operator's name, and the beginning of its symbols: letters, digits, underscores
+  Task task;
+  judge::Source source;
+  Settings settings;
+  std::string about;  // a line for readers
+};
+
+inline constexpr char kLibraryFile[] = "libkernels.so";
+
+// Writes sources, CMakeLists.txt and the built library into the folder, which is made. Files of kernels that are there
+// and the same are not built again. `domain` is what the operators' names belong to.
+Status write_library(const std::filesystem::path& folder, const std::vector<LibraryKernel>& kernels,
+                     const std::string& domain, const std::string& device);
+
+}  // namespace kw::models

@@ -1,0 +1,117 @@
+#include "models/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compose/outside_text.h"
+#include "ops/graph.h"
+#include "targets/target.h"
+
+namespace kw::models {
+namespace {
+
+constexpr double kLeastSaving = 0.002;          // of the model's time: less is not worth a kernel
+constexpr double kLeastSeconds = 5;             // for searching and judging one kind
+constexpr std::int64_t kMostKeptElements = 64;  // of a weight whose values stay in the task
+constexpr double kTiming_s = 0.5;               // of judging the best kernel of a kind
+constexpr double kSearching = 0.75;             // of the time; the rest builds the library and runs models
+constexpr std::size_t kMostTensors = 60;        // of an operator; the library has room for 64
+
+std::string op_name(const Model& model, const Group& group, std::size_t number) {
+  std::string name;
+  for (std::size_t i = 0; i < group.nodes.size() && i < 3; ++i) name += model.node(group.nodes[i]).op + "_";
+  return compose::file_stem(fmt::format("{}{}", name, number));
+}
+
+Task with_weights_drawn(Task task) {
+  for (Value& value : task.values) {
+    if (value.role == Role::weight && value.constant.count() > kMostKeptElements) value.constant = Tensor();
+  }
+  return task;
+}
+
+double time_of(const ModelTimes& times, const Group& group) {
+  double ns = 0;
+  for (const std::size_t i : group.nodes) ns += times.node_ns[i];
+  return ns;
+}
+
+class Kinds {
+ public:
+  Kinds(const Model& model, const ModelTimes& times, const std::string& device)
+      : model_(model), times_(times), device_(device) {}
+
+  void add(const Group& group, bool is_tail) {
+    if (group.nodes.empty()) return;
+    const std::string signature = model_.signature(group.nodes);
+    if (signature.empty()) return;
+    const auto [place, is_new] = known_.emplace(signature, kinds.size());
+    if (is_new) kinds.push_back({.is_tail = is_tail});
+    GroupKind& kind = kinds[place->second];
+    kind.groups.push_back(group);
+    kind.in_model_ns += time_of(times_, group);
+    kind.is_tail = kind.is_tail && is_tail;
+  }
+
+  // The tasks of those that may pay.
+  void complete() {
+    std::erase_if(kinds, [&](const GroupKind& kind) { return kind.in_model_ns < kLeastSaving * times_.total_ns; });
+    std::erase_if(kinds, [&](GroupKind& kind) {
+      auto task = model_.tasks().task(kind.groups.front().nodes);
+      if (!task.ok() || task->outputs.size() != 1 || task->values.size() > kMostTensors) return true;
+      kind.task = with_weights_drawn(*std::move(task));
+      const auto graph = ops::resolve(kind.task);
+      if (!graph.ok()) return true;
+      const auto least = targets::least_time(device_, ops::cost_of(*graph));
+      if (least.ok()) kind.least_ns = least->ns() * static_cast<double>(kind.groups.size());
+      return kind.saving_ns() < kLeastSaving * times_.total_ns;
+    });
+  }
+
+  std::vector<GroupKind> kinds;
+
+ private:
+  const Model& model_;
+  const ModelTimes& times_;
+  std::string device_;
+  std::map<std::string, std::size_t> known_;
+};
+
+}  // namespace
+
+Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s) {
+  KW_TRY(const std::vector<Fit> fits, fits_of(model, device));
+  Kinds all(model, times, device);
+  for (const Group& group : form_groups(model, fits)) {
+    all.add(group, false);
+    all.add(tail_of(model, group, fits), true);
+  }
+  const std::size_t found = all.kinds.size();
+  all.complete();
+  std::ranges::stable_sort(all.kinds, std::ranges::greater(), &GroupKind::saving_ns);
+  const auto most = static_cast<std::size_t>(std::max(1.0, within_s / kLeastSeconds));
+  if (all.kinds.size() > most) all.kinds.resize(most);
+  for (std::size_t i = 0; i < all.kinds.size(); ++i) {
+    all.kinds[i].op = op_name(model, all.kinds[i].groups.front(), i);
+    all.kinds[i].task.name = fmt::format("{}:{}", model.file().filename().string(), all.kinds[i].op);
+  }
+  Plan plan{.kinds = std::move(all.kinds)};
+  plan.left_out = found - plan.kinds.size();
+  return plan;
+}
+
+runs::Order order_of(const Plan& plan, const std::string& device, double within_s) {
+  runs::Order order{.kind = store::RunKind::search};
+  order.rules.device = device;
+  order.rules.budget_s = kTiming_s;
+  order.search.budget = "1h";  // within_s is what counts
+  order.search.within_s = within_s * kSearching;
+  for (const GroupKind& kind : plan.kinds) {
+    order.tasks.push_back(kind.task);
+    order.search.shares.push_back(kind.saving_ns());
+  }
+  return order;
+}
+
+}  // namespace kw::models

@@ -1,0 +1,38 @@
+// What is worth a kernel of its own in a model, and how the time for finding it is shared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "models/groups.h"
+#include "models/model.h"
+#include "models/times.h"
+#include "runs/order.h"
+
+namespace kw::models {
+
+// Groups that are alike.
+struct GroupKind {
+  std::string op;  // what the custom operator is called: "Conv_Sigmoid_Mul_3"
+  Task task;       // of the first group; large weights are drawn, so that one search serves all of them
+  std::vector<Group> groups;
+  double in_model_ns = 0;          // of all of them together, inside of the runtime
+  std::optional<double> least_ns;  // likewise
+  bool is_tail = false;            // of another kind's groups, without their first node
+
+  double saving_ns() const { return least_ns ? std::max(0.0, in_model_ns - *least_ns) : in_model_ns; }
+};
+
+struct Plan {
+  std::vector<GroupKind> kinds;  // the largest possible saving first
+  std::size_t left_out = 0;      // kinds whose possible saving is too small, or for which there is no time
+};
+
+// As many kinds as `within_s` seconds are enough for.
+Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s);
+
+// The search for it: each kind gets a share of the time by what it may save.
+runs::Order order_of(const Plan& plan, const std::string& device, double within_s);
+
+}  // namespace kw::models

@@ -1,0 +1,420 @@
+#include "models/put_back.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "compose/outside_text.h"
+#include "models/library.h"
+#include "suites/onnx_rewrite.h"
+
+namespace kw::models {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr char kOriginal[] = "original", kTwin[] = "twin", kFixed[] = "fixed";
+constexpr double kTrial_s = 4;
+constexpr double kFinal_s = 12;
+constexpr int kTrialCases = 1, kFinalCases = 4;
+// Operators for which the runtime has a layout of its own: replacing one costs changes of layout around it.
+constexpr std::string_view kBlocked[] = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
+
+// A group that gets a kernel.
+struct Chosen {
+  std::size_t kind = 0;
+  std::size_t group = 0;
+};
+
+// One way to choose replacements, as files.
+struct Attempt {
+  std::string name;
+  std::vector<Chosen> chosen;
+  fs::path model;
+};
+
+class Workshop {
+ public:
+  Workshop(const Model& model, const ModelTimes& times, const Plan& plan, const std::vector<runs::SearchedTask>& found,
+           const Runtime& runtime, const RunTerms& terms, const std::string& device, ScratchFolder folder)
+      : model_(model),
+        times_(times),
+        plan_(plan),
+        runtime_(runtime),
+        terms_(terms),
+        device_(device),
+        folder_(std::move(folder)),
+        domain_("kernelwright." + compose::file_stem(model.file().stem().string())) {
+    for (const GroupKind& kind : plan.kinds) {
+      const auto one = std::ranges::find(found, kind.task.name, &runs::SearchedTask::task);
+      kernels_.push_back(one == found.end() || !one->verdict.accepted() || !one->verdict.time_ns ? nullptr : &*one);
+    }
+  }
+
+  Result<PutBack> work(const fs::path& out, const Tell& tell) {
+    PutBack outcome;
+    outcome.kinds = kinds_so_far();
+    if (std::ranges::none_of(kernels_, [](const auto* one) { return one != nullptr; })) {
+      outcome.why = "no kernel was found that is right";
+      return outcome;
+    }
+    KW_CHECK(write_original());
+    tell("building the library");
+    KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
+    tell("trying replacements in the whole model");
+    KW_TRY(std::optional<Attempt> best, best_of(first_attempts()));
+    if (best) {
+      KW_TRY(best, without_losers(*best, outcome));
+    }
+    if (!best || best->chosen.empty()) {
+      outcome.why = "no choice of replacements was faster in the whole model";
+      return outcome;
+    }
+    tell("comparing with the original");
+    KW_CHECK(decide(*best, outcome));
+    if (outcome.gained) KW_CHECK(write_result(*best, out, outcome));
+    return outcome;
+  }
+
+ private:
+  fs::path library_folder() const { return folder_.path() / "library"; }
+
+  double before_ns(std::size_t kind) const {
+    return plan_.kinds[kind].in_model_ns / static_cast<double>(plan_.kinds[kind].groups.size());
+  }
+  double kernel_ns(std::size_t kind) const { return *kernels_[kind]->verdict.time_ns; }
+  bool is_blocked(std::size_t kind) const {
+    return std::ranges::find(kBlocked, model_.node(plan_.kinds[kind].groups[0].nodes[0]).op) != std::end(kBlocked);
+  }
+
+  std::vector<KindOutcome> kinds_so_far() const {
+    std::vector<KindOutcome> all;
+    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
+      const GroupKind& kind = plan_.kinds[i];
+      KindOutcome one{.op = kind.op, .groups = kind.groups.size(), .before_ns = kind.in_model_ns};
+      if (kernels_[i] == nullptr) {
+        one.why = "no kernel was found that is right";
+      } else {
+        one.technique = kernels_[i]->technique;
+        one.kernel_ns = kernel_ns(i) * static_cast<double>(kind.groups.size());
+        if (kernels_[i]->technique == "plain") one.why = "no technique serves it: keep the framework's kernel";
+      }
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  // The given kinds, or all that have a kernel.
+  std::vector<LibraryKernel> library_kernels(const std::set<std::size_t>& only) const {
+    std::vector<LibraryKernel> all;
+    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
+      if (kernels_[i] == nullptr || (!only.empty() && !only.contains(i))) continue;
+      all.push_back({.op = plan_.kinds[i].op,
+                     .task = plan_.kinds[i].task,
+                     .source = {kernels_[i]->file, kernels_[i]->source},
+                     .settings = kernels_[i]->settings,
+                     .about = fmt::format("{}: {}, {} alone", plan_.kinds[i].op, kernels_[i]->technique,
+                                          time_text(kernel_ns(i)))});
+    }
+    return all;
+  }
+
+  // The groups of these kinds, those that save the most first; no node twice.
+  template <class Wanted>
+  std::vector<Chosen> choose(double least_gain, Wanted&& wanted) const {
+    std::vector<std::pair<double, std::size_t>> kinds;
+    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
+      if (kernels_[i] == nullptr || kernels_[i]->technique == "plain" || !wanted(i)) continue;
+      const double gain = before_ns(i) - kernel_ns(i);
+      if (gain > least_gain * before_ns(i)) kinds.emplace_back(gain, i);
+    }
+    std::ranges::sort(kinds, std::ranges::greater());
+    std::vector<Chosen> chosen;
+    std::set<std::size_t> taken;
+    for (const auto& [gain, kind] : kinds) {
+      for (std::size_t g = 0; g < plan_.kinds[kind].groups.size(); ++g) {
+        const auto& nodes = plan_.kinds[kind].groups[g].nodes;
+        if (std::ranges::any_of(nodes, [&](std::size_t node) { return taken.contains(node); })) continue;
+        taken.insert(nodes.begin(), nodes.end());
+        chosen.push_back({kind, g});
+      }
+    }
+    return chosen;
+  }
+
+  std::vector<Attempt> first_attempts() const {
+    std::vector<Attempt> all;
+    const auto add = [&](const std::string& name, std::vector<Chosen> chosen) {
+      if (!chosen.empty()) all.push_back({name, std::move(chosen), {}});
+    };
+    add("gains", choose(0, [](std::size_t) { return true; }));
+    add("large_gains", choose(0.3, [](std::size_t) { return true; }));
+    // What the runtime has a layout of its own for stays the runtime's.
+    add("around", choose(0, [&](std::size_t kind) { return !is_blocked(kind); }));
+    // Everything, also what loses a little: without the runtime's layout there are no changes of it.
+    add("most", choose(-0.25, [&](std::size_t kind) { return !plan_.kinds[kind].is_tail; }));
+    return all;
+  }
+
+  Status write_original() {
+    const suites::OnnxEdit nothing{}, fixed{.dims = model_.dims()};
+    KW_TRY(const std::string original, suites::edit_onnx(model_.onnx(), model_.bytes(), nothing));
+    KW_CHECK(write_file(folder_.path() / "original.onnx", original));
+    KW_TRY(const std::string with_lengths, suites::edit_onnx(model_.onnx(), model_.bytes(), fixed));
+    return write_file(folder_.path() / "fixed.onnx", with_lengths);
+  }
+
+  Result<std::string> model_with(const std::vector<Chosen>& chosen) const {
+    suites::OnnxEdit edit{.dims = model_.dims(), .domain = domain_};
+    for (const Chosen& one : chosen) {
+      const GroupKind& kind = plan_.kinds[one.kind];
+      // With the values of this group's own weights.
+      KW_TRY(const Task task, model_.tasks().task(kind.groups[one.group].nodes));
+      KW_TRY(const ops::Graph graph, ops::resolve(task));
+      suites::OnnxReplacement replacement{
+          .nodes = kind.groups[one.group].nodes, .op = kind.op, .name = fmt::format("{}_{}", kind.op, one.group)};
+      for (const Value& value : task.values) {
+        replacement.inputs.push_back(value.name);
+        if (value.role != Role::input) replacement.constants[value.name] = value.constant;
+      }
+      for (std::size_t i = 0; i < task.outputs.size(); ++i) {
+        replacement.outputs.push_back(task.outputs[i].name);
+        replacement.output_types.push_back(graph.output_type(i));
+      }
+      edit.replacements.push_back(std::move(replacement));
+    }
+    return suites::edit_onnx(model_.onnx(), model_.bytes(), edit);
+  }
+
+  Status write_attempt(Attempt& attempt) const {
+    KW_TRY(const std::string bytes, model_with(attempt.chosen));
+    attempt.model = folder_.path() / (attempt.name + ".onnx");
+    return write_file(attempt.model, bytes);
+  }
+
+  std::vector<Contestant> with_originals(const std::vector<Attempt>& attempts, bool all_of_them) const {
+    std::vector<Contestant> sessions = {{kOriginal, folder_.path() / "original.onnx"}};
+    if (all_of_them) {
+      sessions.push_back({kTwin, folder_.path() / "original.onnx"});
+      sessions.push_back({kFixed, folder_.path() / "fixed.onnx"});
+    }
+    for (const Attempt& attempt : attempts) {
+      sessions.push_back({attempt.name, attempt.model, library_folder() / kLibraryFile});
+    }
+    return sessions;
+  }
+
+  static Ratio ratio(const Race& race, const std::string& fast, const std::string& slow) {
+    std::vector<Pair> pairs;
+    const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
+    return ratio_of_pairs(pairs, 1);
+  }
+
+  static bool is_right(const Race& race, const std::string& name) {
+    for (const auto& outputs : race.cases.at(name)) {
+      if (!std::ranges::all_of(outputs, [](const Difference& one) { return one.within(); })) return false;
+    }
+    return true;
+  }
+
+  // The fastest that is right and faster than the original.
+  Result<std::optional<Attempt>> best_of(std::vector<Attempt> attempts) {
+    if (attempts.empty()) return std::optional<Attempt>();
+    for (Attempt& attempt : attempts) KW_CHECK(write_attempt(attempt));
+    RunTerms terms = terms_;
+    terms.seconds = kTrial_s;
+    KW_TRY(const Race race, runtime_.race(with_originals(attempts, false), terms, kTrialCases));
+    std::optional<Attempt> best;
+    double most = 1;
+    for (const Attempt& attempt : attempts) {
+      const double speedup = ratio(race, attempt.name, kOriginal).median;
+      if (!is_right(race, attempt.name) || speedup <= most) continue;
+      most = speedup;
+      best = attempt;
+    }
+    return best;
+  }
+
+  // Without the kinds that take longer inside of the model than what they replace, where that is faster.
+  Result<std::optional<Attempt>> without_losers(const Attempt& attempt, PutBack& outcome) {
+    RunTerms terms = terms_;
+    terms.seconds = kTrial_s / 2;
+    KW_TRY(const Profile profile, runtime_.profile(attempt.model, library_folder() / kLibraryFile, terms));
+    std::map<std::size_t, double> before;
+    for (const Chosen& one : attempt.chosen) before[one.kind] += before_ns(one.kind);
+    std::set<std::size_t> losers;
+    for (const auto& [kind, ns] : before) {
+      double inside = 0;
+      for (const NodeTime& node : profile.fused) inside += node.op == plan_.kinds[kind].op ? node.ns : 0;
+      outcome.kinds[kind].inside_ns = inside;
+      if (inside > ns) losers.insert(kind);
+    }
+    if (losers.empty()) return std::optional(attempt);
+    Attempt fewer{.name = "fewer", .chosen = attempt.chosen, .model = {}};
+    std::erase_if(fewer.chosen, [&](const Chosen& one) { return losers.contains(one.kind); });
+    std::vector<Attempt> two = {attempt};
+    if (!fewer.chosen.empty()) two.push_back(fewer);
+    return best_of(std::move(two));
+  }
+
+  Status decide(const Attempt& attempt, PutBack& outcome) {
+    RunTerms terms = terms_;
+    terms.seconds = kFinal_s;
+    KW_TRY(const Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
+    outcome.runtime = "ONNX Runtime " + race.version;
+    outcome.speedup = ratio(race, attempt.name, kOriginal);
+    outcome.twin = ratio(race, kTwin, kOriginal);
+    outcome.fixed = ratio(race, kFixed, kOriginal);
+    outcome.rounds = race.times_ns.at(kOriginal).size();
+    outcome.original_ns = median_of(race.times_ns.at(kOriginal));
+    outcome.model_ns = median_of(race.times_ns.at(attempt.name));
+    outcome.cases = race.cases.at(attempt.name).size();
+    outcome.outputs = race.cases.at(attempt.name).front();
+    for (const auto& outputs : race.cases.at(attempt.name)) {
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const auto part = [](const Difference& one) { return one.max_error / std::max(one.allowed(), 1e-300); };
+        if (!outputs[i].within() || part(outputs[i]) > part(outcome.outputs[i])) outcome.outputs[i] = outputs[i];
+      }
+    }
+    if (!is_right(race, attempt.name)) {
+      outcome.why = "its outputs differ from the original's by more than the bound";
+    } else if (outcome.speedup.low <= std::max(1.0, outcome.twin.high)) {
+      outcome.why = "it was not faster than the original by more than two equal models differ";
+    } else {
+      outcome.gained = true;
+    }
+    for (const Chosen& one : attempt.chosen) outcome.kinds[one.kind].used = outcome.gained;
+    for (std::size_t i = 0; i < outcome.kinds.size(); ++i) {
+      KindOutcome& kind = outcome.kinds[i];
+      if (!kind.used && kind.why.empty()) {
+        kind.why = kernel_ns(i) > before_ns(i) ? "slower than the runtime's own" : "not faster in the whole model";
+      }
+    }
+    return {};
+  }
+
+  Status write_result(const Attempt& attempt, const fs::path& out, PutBack& outcome) {
+    std::set<std::size_t> used;
+    for (const Chosen& one : attempt.chosen) used.insert(one.kind);
+    const fs::path sources = out / "library";
+    std::error_code error;
+    fs::create_directories(sources, error);
+    for (const std::size_t kind : used) {  // what is built already
+      for (const char* ending : {".cpp", ".o"}) {
+        const std::string name = plan_.kinds[kind].op + ending;
+        fs::copy_file(library_folder() / name, sources / name, fs::copy_options::overwrite_existing, error);
+      }
+    }
+    KW_CHECK(write_library(sources, library_kernels(used), domain_, device_));
+    KW_TRY(const std::string library, read_file(sources / kLibraryFile));
+    KW_CHECK(write_file(out / kLibraryFile, library));
+    fs::remove(sources / kLibraryFile, error);
+    for (const auto& entry : fs::directory_iterator(sources, error)) {
+      if (entry.path().extension() == ".o") fs::remove(entry.path(), error);
+    }
+    KW_TRY(const std::string bytes, read_file(attempt.model));
+    KW_CHECK(write_file(out / "model.onnx", bytes));
+    KW_TRY(const fs::path data, data_folder());
+    KW_TRY(const std::string example, read_file(data / "kernels" / "models" / "run.py"));
+    KW_CHECK(write_file(out / "run.py", example));
+    outcome.files = {out / "model.onnx", out / kLibraryFile, sources, out / "run.py", out / "report.json"};
+    return write_file(out / "report.json", outcome_as_json(outcome));
+  }
+
+  const Model& model_;
+  const ModelTimes& times_;
+  const Plan& plan_;
+  const Runtime& runtime_;
+  const RunTerms& terms_;
+  const std::string device_;
+  const ScratchFolder folder_;
+  const std::string domain_;
+  std::vector<const runs::SearchedTask*> kernels_;  // of each kind; null: none
+};
+
+std::string ratio_text(const Ratio& ratio) {
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
+}
+
+Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}; }
+
+}  // namespace
+
+Result<PutBack> put_back(const Model& model, const ModelTimes& times, const Plan& plan,
+                         const std::vector<runs::SearchedTask>& found, const Runtime& runtime, const RunTerms& terms,
+                         const fs::path& out, const std::string& device, const Tell& tell) {
+  KW_TRY(ScratchFolder folder, ScratchFolder::make());
+  return Workshop(model, times, plan, found, runtime, terms, device, std::move(folder)).work(out, tell);
+}
+
+std::string outcome_as_text(const PutBack& outcome) {
+  std::string text = fmt::format("{:<32} {:>6} {:>11} {:>11} {:>11}  {}\n", "KERNEL", "GROUPS", "RUNTIME", "ALONE",
+                                 "IN MODEL", "USED");
+  for (const KindOutcome& one : outcome.kinds) {
+    text += fmt::format("{:<32} {:>6} {:>11} {:>11} {:>11}  {}\n", one.op.substr(0, 32), one.groups,
+                        time_text(one.before_ns), one.kernel_ns > 0 ? time_text(one.kernel_ns) : "-",
+                        one.inside_ns > 0 ? time_text(one.inside_ns) : "-",
+                        one.used ? "yes (" + one.technique + ")" : "no: " + one.why);
+  }
+  text += "\n";
+  if (!outcome.gained) return text + fmt::format("keep the model as it is: {}\n", outcome.why);
+  text += fmt::format("speed      {} times the original in {} ({} -> {}; {} rounds in random order)\n",
+                      ratio_text(outcome.speedup), outcome.runtime, time_text(outcome.original_ns),
+                      time_text(outcome.model_ns), outcome.rounds);
+  text += fmt::format("twin       {}: the original against itself\n", ratio_text(outcome.twin));
+  text += fmt::format("lengths    {}: the original with its open lengths fixed, without any kernel\n",
+                      ratio_text(outcome.fixed));
+  for (const Difference& one : outcome.outputs) {
+    text += fmt::format(
+        "output     {}: largest error {:.3g}, mean {:.3g}; allowed {:.3g} (the runtime with and without its "
+        "optimisations: {:.3g})\n",
+        one.output, one.max_error, one.mean_error, one.allowed(), one.own_error);
+  }
+  for (const fs::path& file : outcome.files) text += fmt::format("wrote      {}\n", file.string());
+  return text;
+}
+
+std::string outcome_as_json(const PutBack& outcome) {
+  std::vector<Json> kinds, outputs;
+  for (const KindOutcome& one : outcome.kinds) {
+    kinds.push_back({{"kernel", one.op},
+                     {"groups", one.groups},
+                     {"runtime_ns", one.before_ns},
+                     {"alone_ns", one.kernel_ns},
+                     {"in_model_ns", one.inside_ns},
+                     {"technique", one.technique},
+                     {"used", one.used},
+                     {"why", one.why}});
+  }
+  for (const Difference& one : outcome.outputs) {
+    outputs.push_back({{"output", one.output},
+                       {"max_error", one.max_error},
+                       {"mean_error", one.mean_error},
+                       {"allowed", one.allowed()},
+                       {"runtime_error", one.own_error},
+                       {"different", one.different}});
+  }
+  Json json = {{"gained", outcome.gained}, {"why", outcome.why}, {"kernels", kinds}};
+  if (!outcome.runtime.empty()) {
+    json["runtime"] = outcome.runtime;
+    json["original_ns"] = outcome.original_ns;
+    json["model_ns"] = outcome.model_ns;
+    json["speedup"] = ratio_json(outcome.speedup);
+    json["twin"] = ratio_json(outcome.twin);
+    json["lengths_fixed"] = ratio_json(outcome.fixed);
+    json["rounds"] = outcome.rounds;
+    json["cases"] = outcome.cases;
+    json["outputs"] = outputs;
+  }
+  std::vector<std::string> files;
+  for (const fs::path& file : outcome.files) files.push_back(file.string());
+  json["files"] = files;
+  return json.dump(1) + "\n";
+}
+
+}  // namespace kw::models

@@ -1,0 +1,59 @@
+// Kernels put back into a model: the model with groups of nodes replaced by custom operators, and the library of these.
+//
+// What a kernel gains alone is a guess of what it gains in the model: the runtime keeps layouts between neighbours that
+// a kernel of ours breaks. So several choices of replacements run side by side with the original, and the best stays;
+// what is not clearly faster, or differs by more than the bound, is taken back.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/paired_ratio.h"
+#include "base/result.h"
+#include "models/plan.h"
+#include "models/runtime.h"
+#include "runs/search_run.h"
+
+namespace kw::models {
+
+// What became of one kind of groups.
+struct KindOutcome {
+  std::string op;
+  std::size_t groups = 0;
+  double before_ns = 0;  // of all of them, in the runtime
+  double kernel_ns = 0;  // of all of them, as the judge timed the kernel alone; 0: there is none
+  double inside_ns = 0;  // as the runtime's profiler saw them in the new model; 0: not put in
+  std::string technique;
+  bool used = false;
+  std::string why;  // it is not used
+};
+
+struct PutBack {
+  std::vector<KindOutcome> kinds;
+  bool gained = false;                   // false: the original model is the one to keep, and nothing was written
+  std::string why;                       // nothing was gained
+  std::string runtime;                   // "ONNX Runtime 1.31.1"
+  double original_ns = 0, model_ns = 0;  // medians
+  Ratio speedup;                         // over the original
+  Ratio twin;                            // of the original over itself: what equal models show
+  Ratio fixed;                           // of the original with its lengths fixed over the original
+  std::size_t rounds = 0;
+  std::vector<Difference> outputs;  // the worst of the cases, of each output
+  std::size_t cases = 0;
+  std::vector<std::filesystem::path> files;
+};
+
+using Tell = std::function<void(const std::string& line)>;
+
+// Writes into `out`, which exists: model.onnx, libkernels.so, library/ with the sources, run.py, README.md,
+// report.json.
+Result<PutBack> put_back(const Model& model, const ModelTimes& times, const Plan& plan,
+                         const std::vector<runs::SearchedTask>& found, const Runtime& runtime, const RunTerms& terms,
+                         const std::filesystem::path& out, const std::string& device, const Tell& tell);
+
+std::string outcome_as_text(const PutBack& outcome);
+std::string outcome_as_json(const PutBack& outcome);
+
+}  // namespace kw::models

@@ -1,0 +1,105 @@
+// ONNX Runtime at work on whole models: where its time goes, and versions of a model side by side.
+//
+// It runs in its own Python environment (src/rivals/catalog.h), one process a question; what is asked and answered
+// stands in rivals/shared/whole_model.py. A model from outside may make it crash or never answer: that is an Error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "core/tensor.h"
+#include "rivals/catalog.h"
+
+namespace kw::models {
+
+// A folder for files that are thrown away with the object.
+class ScratchFolder {
+ public:
+  static Result<ScratchFolder> make();
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ~ScratchFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+using NamedType = std::pair<std::string, TensorType>;
+
+// What a model is run with.
+struct RunTerms {
+  std::vector<NamedType> inputs;
+  std::filesystem::path given = {};  // an .npz file with values; empty: drawn
+  int threads = 1;
+  std::uint64_t seed = 1;
+  double seconds = 3;
+};
+
+// A node of the graph that the runtime made of a model.
+struct NodeTime {
+  std::string name;
+  std::string op;
+  double ns = 0;  // of a call of the model
+};
+
+struct Profile {
+  std::string version;
+  std::vector<double> total_ns;   // of whole calls
+  std::vector<NodeTime> fused;    // with all of the runtime's optimisations
+  std::vector<NodeTime> unfused;  // with none; empty where a library was loaded
+  std::string optimized;          // the graph that was run, as an ONNX file
+};
+
+// One version of a model.
+struct Contestant {
+  std::string name;
+  std::filesystem::path model;
+  std::filesystem::path library = {};  // of custom operators; empty: none
+};
+
+// How an output differs from the first contestant's.
+struct Difference {
+  std::string output;
+  std::string problem = {};  // of another kind than numbers that differ
+  double max_error = 0, mean_error = 0;
+  double largest = 0;                             // of the right numbers
+  double own_error = 0;                           // between the runtime with and without its optimisations
+  std::int64_t different = 0, own_different = 0;  // whole numbers that are not equal
+  std::int64_t count = 0;                         // of elements
+
+  // The bound: four times what the runtime differs from itself by, or 1e-4 of the largest number, whichever is more; of
+  // whole numbers as many as the runtime itself has different, or one in a thousand.
+  double allowed() const;
+  bool within() const;
+};
+
+struct Race {
+  std::string version;
+  std::map<std::string, std::vector<double>> times_ns;                // a number for each round
+  std::map<std::string, std::vector<std::vector<Difference>>> cases;  // of each set of inputs, of each output
+};
+
+class Runtime {
+ public:
+  // Fails where it is not installed.
+  static Result<Runtime> open(rivals::RivalFile rival);
+
+  std::string version() const { return rival_.version(); }
+  Result<Profile> profile(const std::filesystem::path& model, const std::filesystem::path& library,
+                          const RunTerms& terms) const;
+  // The first is what the others are held to. `cases` sets of inputs are compared where they are drawn.
+  Result<Race> race(const std::vector<Contestant>& all, const RunTerms& terms, int cases = 3) const;
+
+ private:
+  explicit Runtime(rivals::RivalFile rival) : rival_(std::move(rival)) {}
+
+  rivals::RivalFile rival_;
+};
+
+}  // namespace kw::models

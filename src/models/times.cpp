@@ -1,0 +1,284 @@
+#include "models/times.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/paired_ratio.h"
+#include "base/units.h"
+#include "ops/graph.h"
+#include "suites/onnx_rewrite.h"
+#include "targets/target.h"
+
+namespace kw::models {
+namespace {
+
+// Which node of the model each node of the runtime's graph stands for: the last one of those that it joins.
+class Trace {
+ public:
+  Trace(const Model& model, const suites::OnnxModel& optimized) : model_(model) {
+    for (const suites::OnnxNode& one : optimized.nodes) {
+      const int node = node_behind(one.node);
+      if (node >= 0) by_name_[one.node.name] = static_cast<std::size_t>(node);
+    }
+    for (const auto& [name, node] : by_name_) present_.insert(node);
+    for (std::size_t i = 0; i < model.count(); ++i) owner_.push_back(find_owner(i));
+  }
+
+  // By the name of the runtime's node; none: the runtime's own.
+  std::optional<std::size_t> node(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // The nodes whose work this one's time is.
+  std::vector<std::size_t> stands_for(std::size_t node) const {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < owner_.size(); ++i) {
+      if (owner_[i] == node) all.push_back(i);
+    }
+    return all;
+  }
+
+ private:
+  int numbered(const std::string& name) const {
+    const int number = suites::number_in_name(name);
+    return number < static_cast<int>(model_.count()) ? number : -1;
+  }
+
+  // What a joined node gives out is named like the last node's result, or it is called after it.
+  int node_behind(const Node& node) const {
+    for (const std::string& output : node.outputs) {
+      if (const auto from = model_.producer(output); from && model_.leaves(output)) return static_cast<int>(*from);
+      if (const int number = numbered(output); number >= 0) {
+        // A change of layout gives the result its own name back, and is not the node.
+        return node.op == "ReorderOutput" || node.op == "ReorderInput" ? -1 : number;
+      }
+    }
+    return node.op.starts_with("Reorder") ? -1 : numbered(node.name);
+  }
+
+  // One that is gone was joined with what reads it; where nothing does, it was folded away.
+  std::optional<std::size_t> find_owner(std::size_t node) const {
+    std::vector<std::size_t> open = {node};
+    std::set<std::size_t> seen;
+    while (!open.empty()) {
+      const std::size_t at = open.front();
+      open.erase(open.begin());
+      if (!seen.insert(at).second) continue;
+      if (present_.contains(at)) return at;
+      for (const std::string& output : model_.node(at).outputs) {
+        for (const std::size_t reader : model_.readers(output)) open.push_back(reader);
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Model& model_;
+  std::map<std::string, std::size_t> by_name_;
+  std::set<std::size_t> present_;
+  std::vector<std::optional<std::size_t>> owner_;
+};
+
+std::string shapes_of(const Model& model, const Node& node) {
+  std::vector<std::string> in, out;
+  const auto text = [&](const std::string& name) {
+    const TensorType* type = model.tasks().type(name);
+    return type ? type->text() : std::string("?");
+  };
+  for (const std::string& name : node.inputs) {
+    if (!name.empty()) in.push_back(text(name));
+  }
+  for (const std::string& name : node.outputs) {
+    if (!name.empty()) out.push_back(text(name));
+  }
+  return fmt::format("{} -> {}", fmt::join(in, ", "), fmt::join(out, ", "));
+}
+
+// Why kw cannot express a node, or what it costs at least.
+void look_at(const Model& model, const std::string& device, TimeRow& row) {
+  row.obstacle = model.tasks().why_not(row.nodes.front());
+  if (!row.obstacle.empty()) return;
+  const auto task = model.tasks().task({row.nodes.front()});
+  if (!task.ok()) {
+    row.obstacle = task.error().message;
+    return;
+  }
+  const auto graph = ops::resolve(*task);
+  if (!graph.ok()) return;
+  const auto least = targets::least_time(device, ops::cost_of(*graph));
+  if (least.ok()) row.least_ns = least->ns() * static_cast<double>(row.nodes.size());
+}
+
+double quantile(std::vector<double> values, double part) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+// Equal nodes as one row each.
+void add_rows(const Model& model, const std::string& device, const std::vector<double>& alone, ModelTimes& times) {
+  std::map<std::string, std::size_t> rows;
+  for (const std::size_t i : model.onnx().order) {
+    if (!model.computes(i)) continue;
+    const Node& node = model.node(i);
+    std::string key = model.signature({i});
+    if (key.empty()) key = fmt::format("#{}", i);
+    const auto [place, is_new] = rows.emplace(key, times.rows.size());
+    if (is_new) {
+      times.rows.push_back({.op = node.op,
+                            .first = node.name.empty() ? fmt::format("#{}", i) : node.name,
+                            .shapes = shapes_of(model, node)});
+    }
+    TimeRow& row = times.rows[place->second];
+    row.nodes.push_back(i);
+    row.in_model_ns += times.node_ns[i];
+    row.alone_ns += alone[i];
+  }
+  for (TimeRow& row : times.rows) {
+    look_at(model, device, row);
+    if (times.total_ns > 0) row.possible = times.total_ns / std::max(times.total_ns - row.saving_ns(), 1.0);
+  }
+  std::ranges::stable_sort(times.rows, [](const TimeRow& a, const TimeRow& b) {
+    return std::pair(a.saving_ns(), a.in_model_ns) > std::pair(b.saving_ns(), b.in_model_ns);
+  });
+}
+
+}  // namespace
+
+ModelTimes without_times(const Model& model, const std::string& device) {
+  ModelTimes times;
+  times.node_ns.assign(model.count(), 0);
+  add_rows(model, device, std::vector<double>(model.count(), 0), times);
+  std::ranges::stable_sort(times.rows, std::ranges::greater(),
+                           [](const TimeRow& row) { return row.least_ns.value_or(0); });
+  return times;
+}
+
+RunTerms terms_of(const Model& model) { return {.inputs = model.tasks().inputs()}; }
+
+Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                                   const std::string& device) {
+  KW_TRY(const ScratchFolder folder, ScratchFolder::make());
+  KW_TRY(const std::string numbered, suites::edit_onnx(model.onnx(), model.bytes(), {.number_names = true}));
+  const auto file = folder.path() / "numbered.onnx";
+  KW_CHECK(write_file(file, numbered));
+  KW_TRY(const Profile profile, runtime.profile(file, {}, terms));
+  KW_TRY(const suites::OnnxModel optimized, suites::parse_onnx(profile.optimized, "the runtime's own graph"));
+
+  ModelTimes times{.runtime = "ONNX Runtime " + profile.version,
+                   .total_ns = median_of(profile.total_ns),
+                   .low_ns = quantile(profile.total_ns, 0.25),
+                   .high_ns = quantile(profile.total_ns, 0.75),
+                   .calls = profile.total_ns.size()};
+  std::vector<double> alone(model.count(), 0);
+  for (const NodeTime& one : profile.unfused) {
+    const int number = suites::number_in_name(one.name);
+    if (number >= 0 && number < static_cast<int>(alone.size())) alone[static_cast<std::size_t>(number)] += one.ns;
+  }
+  times.node_ns.assign(model.count(), 0);
+  const Trace trace(model, optimized);
+  double all_nodes = 0;
+  for (const NodeTime& one : profile.fused) {
+    all_nodes += one.ns;
+    const auto node = trace.node(one.name);
+    if (!node) {
+      times.layout_ns += one.ns;
+      continue;
+    }
+    const std::vector<std::size_t> joined = trace.stands_for(*node);
+    double sum = 0;
+    for (const std::size_t i : joined) sum += alone[i];
+    for (const std::size_t i : joined) {
+      times.node_ns[i] += sum > 0 ? one.ns * alone[i] / sum : one.ns / static_cast<double>(joined.size());
+    }
+  }
+  times.rest_ns = std::max(0.0, times.total_ns - all_nodes);
+
+  add_rows(model, device, alone, times);
+  return times;
+}
+
+namespace {
+
+std::string obstacles_text(const ModelTimes& times) {
+  std::size_t count = 0;
+  double ns = 0;
+  std::string rows;
+  for (const TimeRow& row : times.rows) {
+    if (row.obstacle.empty()) continue;
+    count += row.nodes.size();
+    ns += row.in_model_ns;
+    rows += fmt::format("  {} '{}' ({}): {}\n", row.op, row.first, row.nodes.size(), row.obstacle);
+  }
+  if (count == 0) return "kw can express every node.\n";
+  const std::string part = times.total_ns > 0 ? fmt::format(" ({:.1f} % of the time)", 100 * ns / times.total_ns) : "";
+  return fmt::format("kw cannot express {} {}{}:\n{}", count, count == 1 ? "node" : "nodes", part, rows);
+}
+
+std::string untimed_text(const Model& model, const ModelTimes& times, std::size_t most_rows) {
+  std::string text = fmt::format("{}: {} kinds of nodes\n\n{:>10}  {:>5} {:<18} {}\n", model.file().filename().string(),
+                                 times.rows.size(), "LEAST", "NODES", "OPERATOR", "FIRST NODE, SHAPES");
+  for (std::size_t i = 0; i < times.rows.size() && i < most_rows; ++i) {
+    const TimeRow& row = times.rows[i];
+    text += fmt::format("{:>10}  {:>5} {:<18} {}, {}\n", row.least_ns ? time_text(*row.least_ns) : "-",
+                        row.nodes.size(), row.op, row.first, row.shapes);
+  }
+  return text + "\n" + obstacles_text(times);
+}
+
+}  // namespace
+
+std::string times_as_text(const Model& model, const ModelTimes& times, std::size_t most_rows) {
+  std::size_t computing = 0;
+  for (const TimeRow& row : times.rows) computing += row.nodes.size();
+  if (times.total_ns == 0) return untimed_text(model, times, most_rows);
+  std::string text = fmt::format("{}: {} a call in {}, one thread (median of {}; quartiles {} and {})\n",
+                                 model.file().filename().string(), time_text(times.total_ns), times.runtime,
+                                 times.calls, time_text(times.low_ns), time_text(times.high_ns));
+  text +=
+      fmt::format("{} nodes that compute, {} kinds of them; {} and {} for changes of layout and the rest of a call\n\n",
+                  computing, times.rows.size(), time_text(times.layout_ns), time_text(times.rest_ns));
+  text += fmt::format("{:>6} {:>10} {:>10} {:>10} {:>9}  {:>5} {:<18} {}\n", "SHARE", "IN MODEL", "ALONE", "LEAST",
+                      "POSSIBLE", "NODES", "OPERATOR", "FIRST NODE, SHAPES");
+  std::size_t shown = 0;
+  for (const TimeRow& row : times.rows) {
+    if (shown++ == most_rows) break;
+    text += fmt::format("{:>5.1f}% {:>10} {:>10} {:>10} {:>8.2f}x  {:>5} {:<18} {}, {}\n",
+                        100 * row.in_model_ns / times.total_ns, time_text(row.in_model_ns), time_text(row.alone_ns),
+                        row.least_ns ? time_text(*row.least_ns) : "-", row.possible, row.nodes.size(), row.op,
+                        row.first, row.shapes);
+  }
+  if (times.rows.size() > most_rows)
+    text += fmt::format("... {} more kinds (--json has all)\n", times.rows.size() - most_rows);
+  text +=
+      "\nIN MODEL: with all of the runtime's optimisations. ALONE: with none. LEAST: by this machine's limits.\n"
+      "POSSIBLE: how many times as fast the whole model would be if these nodes took the least time.\n";
+  return text + obstacles_text(times);
+}
+
+std::string times_as_json(const Model& model, const ModelTimes& times) {
+  std::vector<Json> rows;
+  for (const TimeRow& row : times.rows) {
+    Json one = {{"operator", row.op},
+                {"first", row.first},
+                {"nodes", row.nodes},
+                {"shapes", row.shapes},
+                {"in_model_ns", row.in_model_ns},
+                {"alone_ns", row.alone_ns},
+                {"least_ns", row.least_ns},
+                {"possible", row.possible},
+                {"obstacle", row.obstacle.empty() ? Json(nullptr) : Json(row.obstacle)}};
+    rows.push_back(std::move(one));
+  }
+  return Json{{"model", model.file().string()}, {"runtime", times.runtime},
+              {"total_ns", times.total_ns},     {"quartiles_ns", {times.low_ns, times.high_ns}},
+              {"calls", times.calls},           {"layout_ns", times.layout_ns},
+              {"rest_ns", times.rest_ns},       {"rows", rows}}
+             .dump(1) +
+         "\n";
+}
+
+}  // namespace kw::models

@@ -1,0 +1,243 @@
+#include "suites/onnx_rewrite.h"
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#define ONNX_ML 1
+#define ONNX_NAMESPACE onnx
+#include <onnx/onnx_pb.h>
+
+#include "suites/onnx_tensor.h"
+
+namespace kw::suites {
+namespace {
+
+constexpr std::string_view kNumbered = "kwn";
+
+using Names = std::map<std::string, std::string>;
+
+void rename_inputs(onnx::NodeProto& node, const Names& names);
+
+// Subgraphs read values of the graph around them by name.
+void rename_inside(onnx::GraphProto& graph, const Names& names) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) rename_inputs(node, names);
+  for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
+    if (const auto found = names.find(output.name()); found != names.end()) output.set_name(found->second);
+  }
+}
+
+void rename_inputs(onnx::NodeProto& node, const Names& names) {
+  for (std::string& input : *node.mutable_input()) {
+    if (const auto found = names.find(input); found != names.end()) input = found->second;
+  }
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) rename_inside(*attribute.mutable_g(), names);
+    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) rename_inside(graph, names);
+  }
+}
+
+// Everything that a name could be that a new one must not be.
+void collect_names(const onnx::GraphProto& graph, std::set<std::string>& all) {
+  for (const auto& one : graph.input()) all.insert(one.name());
+  for (const auto& one : graph.initializer()) all.insert(one.name());
+  for (const auto& node : graph.node()) {
+    all.insert(node.input().begin(), node.input().end());
+    all.insert(node.output().begin(), node.output().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_names(attribute.g(), all);
+      for (const auto& inner : attribute.graphs()) collect_names(inner, all);
+    }
+  }
+}
+
+class Editor {
+ public:
+  Editor(onnx::ModelProto& file, const OnnxModel& model, const OnnxEdit& edit)
+      : file_(file), graph_(*file.mutable_graph()), model_(model), edit_(edit) {}
+
+  Status run() {
+    KW_CHECK(bring_tensors_in());
+    KW_CHECK(fix_lengths());
+    KW_CHECK(replace());
+    if (edit_.number_names) number_names();
+    return {};
+  }
+
+ private:
+  Status bring_tensors_in() {
+    for (onnx::TensorProto& tensor : *graph_.mutable_initializer()) {
+      if (tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
+      const auto found = model_.initializers.find(tensor.name());
+      if (found == model_.initializers.end()) {
+        return fail("initializer '{}' lies in a file of its own and cannot be moved", tensor.name());
+      }
+      fill_tensor(tensor, tensor.name(), found->second);
+    }
+    return {};
+  }
+
+  Status fix_lengths() {
+    if (edit_.dims.empty()) return {};
+    for (onnx::ValueInfoProto& input : *graph_.mutable_input()) {
+      if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape()) continue;
+      const auto value = std::ranges::find(model_.inputs, input.name(), &OnnxValue::name);
+      if (value == model_.inputs.end() || !value->lengths) continue;
+      auto& shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+      for (int i = 0; i < shape.dim_size(); ++i) {
+        const std::string& name = (*value->lengths)[static_cast<std::size_t>(i)].name;
+        if (const auto given = edit_.dims.find(name); given != edit_.dims.end()) {
+          shape.mutable_dim(i)->set_dim_value(given->second);
+        }
+      }
+    }
+    graph_.clear_value_info();  // which was said with open lengths
+    for (onnx::ValueInfoProto& output : *graph_.mutable_output()) {
+      if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+    return {};
+  }
+
+  Status replace() {
+    if (edit_.replacements.empty()) return {};
+    std::set<std::string> taken;
+    collect_names(graph_, taken);
+    std::map<std::size_t, const OnnxReplacement*> at;  // by the node whose place it takes
+    std::set<std::size_t> gone;
+    for (const OnnxReplacement& one : edit_.replacements) {
+      std::size_t last = one.nodes.front();
+      for (const std::size_t node : one.nodes) {
+        if (!gone.insert(node).second) return fail("{} is replaced twice", label(model_.nodes[node].node, node));
+        const auto place = [&](std::size_t i) { return std::ranges::find(model_.order, i); };
+        if (place(node) > place(last)) last = node;
+      }
+      at[last] = &one;
+    }
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> before;
+    before.Swap(graph_.mutable_node());
+    for (const std::size_t i : model_.order) {
+      if (const auto found = at.find(i); found != at.end()) {
+        add_replacement(*found->second, taken);
+      } else if (!gone.contains(i)) {
+        graph_.add_node()->Swap(before.Mutable(static_cast<int>(i)));
+      }
+    }
+    auto& opset = *file_.add_opset_import();
+    opset.set_domain(edit_.domain);
+    opset.set_version(1);
+    drop_unused_initializers();
+    return {};
+  }
+
+  void add_replacement(const OnnxReplacement& one, std::set<std::string>& taken) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(one.op);
+    node.set_domain(edit_.domain);
+    node.set_name(one.name);
+    for (const std::string& input : one.inputs) {
+      const auto constant = one.constants.find(input);
+      if (constant == one.constants.end() || is_plain_initializer(input)) {
+        node.add_input(input);
+        continue;
+      }
+      std::string name = input + "_fixed";
+      while (taken.contains(name)) name += "_";
+      taken.insert(name);
+      fill_tensor(*graph_.add_initializer(), name, constant->second);
+      node.add_input(name);
+    }
+    for (std::size_t i = 0; i < one.outputs.size(); ++i) {
+      node.add_output(one.outputs[i]);
+      const bool is_declared =
+          std::ranges::any_of(graph_.output(), [&](const auto& output) { return output.name() == one.outputs[i]; });
+      if (!is_declared) declare_value(*graph_.add_value_info(), one.outputs[i], one.output_types[i]);
+    }
+  }
+
+  bool is_plain_initializer(const std::string& name) const {
+    return std::ranges::any_of(graph_.initializer(), [&](const auto& one) { return one.name() == name; });
+  }
+
+  // Weights that only replaced nodes read, and constants of the model that callers could override: a prepared weight
+  // must not change afterwards.
+  void drop_unused_initializers() {
+    std::set<std::string> used;
+    for (const auto& node : graph_.node()) {
+      used.insert(node.input().begin(), node.input().end());
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) collect_names(attribute.g(), used);
+        for (const auto& graph : attribute.graphs()) collect_names(graph, used);
+      }
+    }
+    for (const auto& output : graph_.output()) used.insert(output.name());
+    std::set<std::string> initialized;
+    google::protobuf::RepeatedPtrField<onnx::TensorProto> tensors;
+    tensors.Swap(graph_.mutable_initializer());
+    for (onnx::TensorProto& tensor : tensors) {
+      initialized.insert(tensor.name());
+      if (used.contains(tensor.name())) graph_.add_initializer()->Swap(&tensor);
+    }
+    google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> inputs;
+    inputs.Swap(graph_.mutable_input());
+    for (onnx::ValueInfoProto& input : inputs) {
+      if (!initialized.contains(input.name())) graph_.add_input()->Swap(&input);
+    }
+    if (file_.ir_version() < 4) file_.set_ir_version(4);  // the first in which initializers need not be inputs
+  }
+
+  void number_names() {
+    std::set<std::string> kept;
+    for (const auto& input : graph_.input()) kept.insert(input.name());
+    for (const auto& output : graph_.output()) kept.insert(output.name());
+    Names names;
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      onnx::NodeProto& node = *graph_.mutable_node(i);
+      node.set_name(fmt::format("{}{}", kNumbered, i));
+      for (int k = 0; k < node.output_size(); ++k) {
+        if (node.output(k).empty() || kept.contains(node.output(k))) continue;
+        const std::string name = fmt::format("{}{}_{}", kNumbered, i, k);
+        names[node.output(k)] = name;
+        node.set_output(k, name);
+      }
+    }
+    for (onnx::NodeProto& node : *graph_.mutable_node()) rename_inputs(node, names);
+    graph_.clear_value_info();
+  }
+
+  onnx::ModelProto& file_;
+  onnx::GraphProto& graph_;
+  const OnnxModel& model_;
+  const OnnxEdit& edit_;
+};
+
+}  // namespace
+
+Result<std::string> edit_onnx(const OnnxModel& model, std::string_view bytes, const OnnxEdit& edit) {
+  constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
+  const google::protobuf::LogSilencer silence;
+  onnx::ModelProto file;
+  if (bytes.size() > kMostBytes || !file.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return fail("{}: is not an ONNX model", model.place);
+  }
+  assert(static_cast<std::size_t>(file.graph().node_size()) == model.nodes.size());
+  if (const Status edited = Editor(file, model, edit).run(); !edited.ok()) return at(model.place, edited.error());
+  if (file.ByteSizeLong() > kMostBytes) {
+    return fail("{}: with its weights it is more than 2 GiB, the most an ONNX file may be", model.place);
+  }
+  return file.SerializeAsString();
+}
+
+int number_in_name(std::string_view name) {
+  for (std::size_t at = name.find(kNumbered); at != std::string_view::npos; at = name.find(kNumbered, at + 1)) {
+    const char* begin = name.data() + at + kNumbered.size();
+    int number = -1;
+    if (std::from_chars(begin, name.data() + name.size(), number).ptr != begin && number >= 0) return number;
+  }
+  return -1;
+}
+
+}  // namespace kw::suites
