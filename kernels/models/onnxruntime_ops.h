@@ -168,6 +168,7 @@ class Pages {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<unsigned char*>(memory);
+    madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // where the system has them
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;

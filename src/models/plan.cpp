@@ -6,13 +6,14 @@
 
 #include "compose/outside_text.h"
 #include "ops/graph.h"
+#include "suites/onnx_rewrite.h"
 #include "targets/target.h"
 
 namespace kw::models {
 namespace {
 
 constexpr double kLeastSaving = 0.002;          // of the model's time: less is not worth a kernel
-constexpr double kLeastSeconds = 5;             // for searching and judging one kind
+constexpr double kLeastSeconds = 10;            // for searching and judging one kind
 constexpr std::int64_t kMostKeptElements = 64;  // of a weight whose values stay in the task
 constexpr double kTiming_s = 0.5;               // of judging the best kernel of a kind
 constexpr double kSearching = 0.75;             // of the time; the rest builds the library and runs models
@@ -99,6 +100,29 @@ Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::str
   Plan plan{.kinds = std::move(all.kinds)};
   plan.left_out = found - plan.kinds.size();
   return plan;
+}
+
+Result<std::string> model_with(const Model& model, const std::vector<GroupKind>& kinds,
+                               const std::vector<Chosen>& chosen, const std::string& domain) {
+  suites::OnnxEdit edit{.dims = model.dims(), .domain = domain};
+  for (const Chosen& one : chosen) {
+    const GroupKind& kind = kinds[one.kind];
+    // With the values of this group's own weights.
+    KW_TRY(const Task task, model.tasks().task(kind.groups[one.group].nodes));
+    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    suites::OnnxReplacement replacement{
+        .nodes = kind.groups[one.group].nodes, .op = kind.op, .name = fmt::format("{}_{}", kind.op, one.group)};
+    for (const Value& value : task.values) {
+      replacement.inputs.push_back(value.name);
+      if (value.role != Role::input) replacement.constants[value.name] = value.constant;
+    }
+    for (std::size_t i = 0; i < task.outputs.size(); ++i) {
+      replacement.outputs.push_back(task.outputs[i].name);
+      replacement.output_types.push_back(graph.output_type(i));
+    }
+    edit.replacements.push_back(std::move(replacement));
+  }
+  return suites::edit_onnx(model.onnx(), model.bytes(), edit);
 }
 
 runs::Order order_of(const Plan& plan, const std::string& device, double within_s) {

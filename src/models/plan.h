@@ -32,6 +32,16 @@ struct Plan {
 // As many kinds as `within_s` seconds are enough for.
 Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s);
 
+// A group that gets its kind's kernel.
+struct Chosen {
+  std::size_t kind = 0;
+  std::size_t group = 0;
+};
+
+// The model with these groups replaced by the custom operators of their kinds, and its lengths fixed.
+Result<std::string> model_with(const Model& model, const std::vector<GroupKind>& kinds,
+                               const std::vector<Chosen>& chosen, const std::string& domain);
+
 // The search for it: each kind gets a share of the time by what it may save.
 runs::Order order_of(const Plan& plan, const std::string& device, double within_s);
 

@@ -24,12 +24,6 @@ constexpr int kTrialCases = 1, kFinalCases = 4;
 // Operators for which the runtime has a layout of its own: replacing one costs changes of layout around it.
 constexpr std::string_view kBlocked[] = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
 
-// A group that gets a kernel.
-struct Chosen {
-  std::size_t kind = 0;
-  std::size_t group = 0;
-};
-
 // One way to choose replacements, as files.
 struct Attempt {
   std::string name;
@@ -40,7 +34,7 @@ struct Attempt {
 class Workshop {
  public:
   Workshop(const Model& model, const ModelTimes& times, const Plan& plan, const std::vector<runs::SearchedTask>& found,
-           const Runtime& runtime, const RunTerms& terms, const std::string& device, ScratchFolder folder)
+           const Runtime& runtime, const RunTerms& terms, const std::string& device, WorkFolder folder)
       : model_(model),
         times_(times),
         plan_(plan),
@@ -168,30 +162,8 @@ class Workshop {
     return write_file(folder_.path() / "fixed.onnx", with_lengths);
   }
 
-  Result<std::string> model_with(const std::vector<Chosen>& chosen) const {
-    suites::OnnxEdit edit{.dims = model_.dims(), .domain = domain_};
-    for (const Chosen& one : chosen) {
-      const GroupKind& kind = plan_.kinds[one.kind];
-      // With the values of this group's own weights.
-      KW_TRY(const Task task, model_.tasks().task(kind.groups[one.group].nodes));
-      KW_TRY(const ops::Graph graph, ops::resolve(task));
-      suites::OnnxReplacement replacement{
-          .nodes = kind.groups[one.group].nodes, .op = kind.op, .name = fmt::format("{}_{}", kind.op, one.group)};
-      for (const Value& value : task.values) {
-        replacement.inputs.push_back(value.name);
-        if (value.role != Role::input) replacement.constants[value.name] = value.constant;
-      }
-      for (std::size_t i = 0; i < task.outputs.size(); ++i) {
-        replacement.outputs.push_back(task.outputs[i].name);
-        replacement.output_types.push_back(graph.output_type(i));
-      }
-      edit.replacements.push_back(std::move(replacement));
-    }
-    return suites::edit_onnx(model_.onnx(), model_.bytes(), edit);
-  }
-
   Status write_attempt(Attempt& attempt) const {
-    KW_TRY(const std::string bytes, model_with(attempt.chosen));
+    KW_TRY(const std::string bytes, model_with(model_, plan_.kinds, attempt.chosen, domain_));
     attempt.model = folder_.path() / (attempt.name + ".onnx");
     return write_file(attempt.model, bytes);
   }
@@ -332,7 +304,7 @@ class Workshop {
   const Runtime& runtime_;
   const RunTerms& terms_;
   const std::string device_;
-  const ScratchFolder folder_;
+  const WorkFolder folder_;
   const std::string domain_;
   std::vector<const runs::SearchedTask*> kernels_;  // of each kind; null: none
 };
@@ -348,7 +320,7 @@ Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"low", 
 Result<PutBack> put_back(const Model& model, const ModelTimes& times, const Plan& plan,
                          const std::vector<runs::SearchedTask>& found, const Runtime& runtime, const RunTerms& terms,
                          const fs::path& out, const std::string& device, const Tell& tell) {
-  KW_TRY(ScratchFolder folder, ScratchFolder::make());
+  KW_TRY(WorkFolder folder, WorkFolder::make());
   return Workshop(model, times, plan, found, runtime, terms, device, std::move(folder)).work(out, tell);
 }
 

@@ -76,14 +76,14 @@ Difference difference_from(const Json& row) {
 
 }  // namespace
 
-Result<ScratchFolder> ScratchFolder::make() {
+Result<WorkFolder> WorkFolder::make() {
   std::string name = (fs::temp_directory_path() / "kw_model_XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr)
     return fail("{}: no folder can be made there", fs::temp_directory_path().string());
-  return ScratchFolder(name);
+  return WorkFolder(name);
 }
 
-ScratchFolder::~ScratchFolder() {
+WorkFolder::~WorkFolder() {
   std::error_code error;
   if (!path_.empty()) fs::remove_all(path_, error);
 }
@@ -101,7 +101,7 @@ Result<Runtime> Runtime::open(rivals::RivalFile rival) {
 }
 
 Result<Profile> Runtime::profile(const fs::path& model, const fs::path& library, const RunTerms& terms) const {
-  KW_TRY(const ScratchFolder folder, ScratchFolder::make());
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
   Json job = terms_json(terms, folder.path());
   job["do"] = "profile";
   job["model"] = model.string();
@@ -120,7 +120,7 @@ Result<Profile> Runtime::profile(const fs::path& model, const fs::path& library,
 }
 
 Result<Race> Runtime::race(const std::vector<Contestant>& all, const RunTerms& terms, int cases) const {
-  KW_TRY(const ScratchFolder folder, ScratchFolder::make());
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
   Json job = terms_json(terms, folder.path());
   job["do"] = "race";
   job["cases"] = cases;

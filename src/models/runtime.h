@@ -18,15 +18,15 @@
 namespace kw::models {
 
 // A folder for files that are thrown away with the object.
-class ScratchFolder {
+class WorkFolder {
  public:
-  static Result<ScratchFolder> make();
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~ScratchFolder();
+  static Result<WorkFolder> make();
+  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ~WorkFolder();
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit WorkFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
 

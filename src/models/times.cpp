@@ -104,7 +104,7 @@ void look_at(const Model& model, const std::string& device, TimeRow& row) {
   if (!row.obstacle.empty()) return;
   const auto task = model.tasks().task({row.nodes.front()});
   if (!task.ok()) {
-    row.obstacle = task.error().message;
+    row.obstacle = task.error().message;  // of the node that is the cause, which may be an earlier one
     return;
   }
   const auto graph = ops::resolve(*task);
@@ -161,7 +161,7 @@ RunTerms terms_of(const Model& model) { return {.inputs = model.tasks().inputs()
 
 Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, const RunTerms& terms,
                                    const std::string& device) {
-  KW_TRY(const ScratchFolder folder, ScratchFolder::make());
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
   KW_TRY(const std::string numbered, suites::edit_onnx(model.onnx(), model.bytes(), {.number_names = true}));
   const auto file = folder.path() / "numbered.onnx";
   KW_CHECK(write_file(file, numbered));
@@ -169,9 +169,8 @@ Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, c
   KW_TRY(const suites::OnnxModel optimized, suites::parse_onnx(profile.optimized, "the runtime's own graph"));
 
   ModelTimes times{.runtime = "ONNX Runtime " + profile.version,
-                   .total_ns = median_of(profile.total_ns),
-                   .low_ns = quantile(profile.total_ns, 0.25),
-                   .high_ns = quantile(profile.total_ns, 0.75),
+                   .total_ns = quantile(profile.total_ns, 0.1),
+                   .median_ns = median_of(profile.total_ns),
                    .calls = profile.total_ns.size()};
   std::vector<double> alone(model.count(), 0);
   for (const NodeTime& one : profile.unfused) {
@@ -203,19 +202,40 @@ Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, c
 
 namespace {
 
-std::string obstacles_text(const ModelTimes& times) {
+// Reasons are often the same for many nodes, and each stands there once.
+std::string obstacles_text(const ModelTimes& times, std::size_t most_rows) {
+  struct Reason {
+    std::string first;
+    std::size_t count = 0;
+    double ns = 0;
+  };
+  std::map<std::string, Reason> reasons;
   std::size_t count = 0;
   double ns = 0;
-  std::string rows;
   for (const TimeRow& row : times.rows) {
     if (row.obstacle.empty()) continue;
+    Reason& reason = reasons[row.obstacle];
+    if (reason.count == 0) reason.first = fmt::format("{} '{}'", row.op, row.first);
+    reason.count += row.nodes.size();
     count += row.nodes.size();
+    reason.ns += row.in_model_ns;
     ns += row.in_model_ns;
-    rows += fmt::format("  {} '{}' ({}): {}\n", row.op, row.first, row.nodes.size(), row.obstacle);
   }
   if (count == 0) return "kw can express every node.\n";
-  const std::string part = times.total_ns > 0 ? fmt::format(" ({:.1f} % of the time)", 100 * ns / times.total_ns) : "";
-  return fmt::format("kw cannot express {} {}{}:\n{}", count, count == 1 ? "node" : "nodes", part, rows);
+  const auto part = [&](double of) {
+    return times.total_ns > 0 ? fmt::format(" ({:.1f} % of the time)", 100 * of / times.total_ns) : std::string();
+  };
+  std::string text = fmt::format("kw cannot express {} {}{}:\n", count, count == 1 ? "node" : "nodes", part(ns));
+  std::size_t shown = 0;
+  for (const auto& [why, reason] : reasons) {
+    if (shown++ == most_rows) {
+      text += fmt::format("  ... {} more reasons (--json has all)\n", reasons.size() - most_rows);
+      break;
+    }
+    const std::string more = reason.count > 1 ? fmt::format(" and {} more", reason.count - 1) : "";
+    text += fmt::format("  {}{}{}: {}\n", reason.first, more, part(reason.ns), why);
+  }
+  return text;
 }
 
 std::string untimed_text(const Model& model, const ModelTimes& times, std::size_t most_rows) {
@@ -226,7 +246,7 @@ std::string untimed_text(const Model& model, const ModelTimes& times, std::size_
     text += fmt::format("{:>10}  {:>5} {:<18} {}, {}\n", row.least_ns ? time_text(*row.least_ns) : "-",
                         row.nodes.size(), row.op, row.first, row.shapes);
   }
-  return text + "\n" + obstacles_text(times);
+  return text + "\n" + obstacles_text(times, most_rows);
 }
 
 }  // namespace
@@ -235,9 +255,9 @@ std::string times_as_text(const Model& model, const ModelTimes& times, std::size
   std::size_t computing = 0;
   for (const TimeRow& row : times.rows) computing += row.nodes.size();
   if (times.total_ns == 0) return untimed_text(model, times, most_rows);
-  std::string text = fmt::format("{}: {} a call in {}, one thread (median of {}; quartiles {} and {})\n",
+  std::string text = fmt::format("{}: {} a call in {}, one thread (tenth percentile of {} calls; median {})\n",
                                  model.file().filename().string(), time_text(times.total_ns), times.runtime,
-                                 times.calls, time_text(times.low_ns), time_text(times.high_ns));
+                                 times.calls, time_text(times.median_ns));
   text +=
       fmt::format("{} nodes that compute, {} kinds of them; {} and {} for changes of layout and the rest of a call\n\n",
                   computing, times.rows.size(), time_text(times.layout_ns), time_text(times.rest_ns));
@@ -256,7 +276,7 @@ std::string times_as_text(const Model& model, const ModelTimes& times, std::size
   text +=
       "\nIN MODEL: with all of the runtime's optimisations. ALONE: with none. LEAST: by this machine's limits.\n"
       "POSSIBLE: how many times as fast the whole model would be if these nodes took the least time.\n";
-  return text + obstacles_text(times);
+  return text + obstacles_text(times, most_rows);
 }
 
 std::string times_as_json(const Model& model, const ModelTimes& times) {
@@ -274,7 +294,7 @@ std::string times_as_json(const Model& model, const ModelTimes& times) {
     rows.push_back(std::move(one));
   }
   return Json{{"model", model.file().string()}, {"runtime", times.runtime},
-              {"total_ns", times.total_ns},     {"quartiles_ns", {times.low_ns, times.high_ns}},
+              {"total_ns", times.total_ns},     {"median_ns", times.median_ns},
               {"calls", times.calls},           {"layout_ns", times.layout_ns},
               {"rest_ns", times.rest_ns},       {"rows", rows}}
              .dump(1) +

@@ -32,9 +32,10 @@ struct TimeRow {
 };
 
 struct ModelTimes {
-  std::string runtime;             // "ONNX Runtime 1.31.1"
-  double total_ns = 0;             // of a call, the median
-  double low_ns = 0, high_ns = 0;  // quartiles
+  std::string runtime;  // "ONNX Runtime 1.31.1"
+  // Of a call: the tenth percentile, since whatever else runs on the machine lengthens whole calls far more often than
+  // single nodes, whose times are medians; and the median.
+  double total_ns = 0, median_ns = 0;
   std::size_t calls = 0;
   std::vector<TimeRow> rows;    // the largest saving first, then by time
   double layout_ns = 0;         // what the runtime adds: changes of layout and type

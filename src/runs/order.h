@@ -25,7 +25,9 @@ struct SearchTerms {
   std::string budget = "3s";  // of each task; search/engine.h reads it
   double within_s = 0;        // of all tasks together, judging the best included; 0: as long as it takes
   std::int64_t seed = 1;
-  std::vector<double> shares = {};  // of within_s, by the task's place; empty: all the same
+  // Of within_s, by the task's place; a task whose turn comes when the time is over is left out. Empty: all get the
+  // same, and none is left out.
+  std::vector<double> shares = {};
 };
 
 // Of an author that asks a language model. What the model may cost is for each sitting.

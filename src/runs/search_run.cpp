@@ -132,6 +132,11 @@ Status SearchWork::do_item(Run& run, Observer& observer, const std::shared_ptr<j
   const std::size_t place = left_[index];
   const Task& task = order_.tasks[place];
   if (!begin_) begin_ = Clock::now();
+  // Where tasks have shares, the last ones matter the least: those whose turn comes too late are left out.
+  if (!order_.search.shares.empty() && seconds_since(*begin_) > order_.search.within_s) {
+    observer.advance(1);
+    return {};
+  }
   const double size = judging_size(task);
   const search::Budget budget = budget_of(place);
   const auto begin = Clock::now();

@@ -74,7 +74,7 @@ Result<Task> ModelTasks::task(const std::vector<std::size_t>& nodes) const {
     for (const std::string& name : node.inputs) {
       if (name.empty() || !there.insert(name).second) continue;
       const TensorType* type = inside_->inference.find_type(name);
-      if (!type) return fail("{}: {}", label(node, i), inside_->inference.why(name));
+      if (!type) return fail("{}", inside_->inference.why(name));
       const Role role = deciding.contains(name) ? Role::constant : Role::weight;
       if (const Tensor* known = inside_->inference.known(name)) {
         task.values.push_back(value_of_tensor(name, role, *known));

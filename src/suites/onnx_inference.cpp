@@ -200,6 +200,7 @@ const Tensor* Inference::known(const std::string& name) const {
 void Inference::infer_all(const std::vector<std::size_t>& nodes) {
   for (std::size_t i : nodes) {
     const OnnxNode& node = sources_.model().nodes[i];
+    if (std::ranges::any_of(node.node.outputs, [&](const auto& name) { return sources_.initializer(name); })) continue;
     const std::string reason = obstacle_to(node);
     if (!reason.empty()) {
       trust_file(node.node, i, reason);
@@ -248,11 +249,17 @@ Status Inference::add_given(const std::string& name) {
 }
 
 void Inference::trust_file(const Node& node, std::size_t index, const std::string& reason) {
+  // Where an input is not known, the reason is the one for which that is so, not the way from there to here.
+  const auto cause = std::ranges::find_if(node.inputs, [&](const auto& name) { return blocked_.contains(name); });
   for (const std::string& name : node.outputs) {
     if (name.empty()) continue;
     const OnnxValue* stated = sources_.stated(name);
     if (const auto type = stated ? stated_type(*stated, dims_) : std::nullopt) {
       types_[name] = *type;
+      continue;
+    }
+    if (cause != node.inputs.end()) {
+      blocked_[name] = blocked_.at(*cause);
       continue;
     }
     std::string help = "run onnx.shape_inference on the model, or export it with shapes";

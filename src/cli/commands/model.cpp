@@ -75,7 +75,7 @@ Command model() {
           "together, by how much faster the whole could become. With --optimize it searches kernels for what is worth "
           "it and writes into --out DIR the model with groups of nodes replaced, and one library that an unmodified "
           "ONNX Runtime loads (docs/models.md); exit code 1 where nothing was gained, and then nothing is written.\n\n"
-          "--json prints one object: model, runtime, total_ns, quartiles_ns, calls, layout_ns, rest_ns, and rows with "
+          "--json prints one object: model, runtime, total_ns, median_ns, calls, layout_ns, rest_ns, and rows with "
           "operator, first, nodes, shapes, in_model_ns, alone_ns, least_ns, possible, obstacle (why kw cannot express "
           "them, or null). With --optimize: gained, why, kernels, speedup, twin, lengths_fixed, outputs, files.",
       .options = with_progress_options(

@@ -1,0 +1,199 @@
+// A small model, profiled, taken apart into groups, put together again with kernels of ours, and run beside the
+// original in an unmodified ONNX Runtime.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/scratch.h"
+#include "models/library.h"
+#include "models/plan.h"
+#include "models/runtime.h"
+#include "models/times.h"
+#include "runs/drafts.h"
+#include "whole_models/small_model.h"
+
+namespace kw::models {
+namespace {
+
+constexpr char kDevice[] = "cpu";
+
+Result<Runtime> runtime_of_tests() {
+  const char* python = std::getenv("KW_TEST_PYTHON");
+  rivals::RivalFile rival{.name = "onnxruntime", .about = "", .file = {}};
+  rival.own = rivals::OwnPython{.program = python == nullptr ? "" : python, .version = "of the tests", .path = ""};
+  return Runtime::open(rival);
+}
+
+class WholeModels : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(write_file(file("small.onnx"), small_model()).ok());
+    auto opened = Model::open(file("small.onnx"), {{"N", 2}});
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    model_.emplace(*std::move(opened));
+    auto runtime = runtime_of_tests();
+    ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+    runtime_.emplace(*std::move(runtime));
+    terms_ = terms_of(*model_);
+    terms_.seconds = 0.2;
+  }
+
+  std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+
+  // The first kernel that the techniques make for each kind.
+  std::vector<LibraryKernel> first_kernels(const Plan& plan) const {
+    std::vector<LibraryKernel> kernels;
+    const auto techniques = runs::techniques_for(kDevice);
+    EXPECT_TRUE(techniques.ok());
+    for (const GroupKind& kind : plan.kinds) {
+      const auto graph = ops::resolve(kind.task);
+      EXPECT_TRUE(graph.ok());
+      auto drafts = runs::drafts_for(kDevice, *graph, *techniques);
+      EXPECT_TRUE(drafts.ok() && !drafts->empty());
+      kernels.push_back({kind.op, kind.task, {"kernel.cpp", drafts->front().source}, {}, "of a test"});
+    }
+    return kernels;
+  }
+
+  // Every group that no other one overlaps, the whole ones first.
+  static std::vector<Chosen> all_of(const Plan& plan) {
+    std::vector<Chosen> chosen;
+    std::set<std::size_t> taken;
+    for (const bool tails : {false, true}) {
+      for (std::size_t k = 0; k < plan.kinds.size(); ++k) {
+        for (std::size_t g = 0; g < plan.kinds[k].groups.size(); ++g) {
+          const auto& nodes = plan.kinds[k].groups[g].nodes;
+          if (plan.kinds[k].is_tail != tails) continue;
+          if (std::ranges::any_of(nodes, [&](std::size_t node) { return taken.contains(node); })) continue;
+          taken.insert(nodes.begin(), nodes.end());
+          chosen.push_back({k, g});
+        }
+      }
+    }
+    return chosen;
+  }
+
+  kw::ScratchFolder folder_;
+  std::optional<Model> model_;
+  std::optional<Runtime> runtime_;
+  RunTerms terms_;
+};
+
+TEST_F(WholeModels, EveryNodeHasATimeOrWasJoinedWithAnother) {
+  const auto times = where_time_goes(*model_, *runtime_, terms_, kDevice);
+  ASSERT_TRUE(times.ok()) << times.error().message;
+  EXPECT_GT(times->total_ns, 0);
+  double sum = 0;
+  for (std::size_t i = 0; i < model_->count(); ++i) sum += times->node_ns[i];
+  EXPECT_GT(sum, 0);
+  EXPECT_LT(sum, 2 * times->median_ns);
+  // Both convolutions are alike.
+  const auto conv = std::ranges::find(times->rows, "Conv", &TimeRow::op);
+  ASSERT_NE(conv, times->rows.end());
+  EXPECT_EQ(conv->nodes.size(), 2u);
+  EXPECT_GT(conv->in_model_ns, 0);
+  EXPECT_TRUE(conv->obstacle.empty());
+}
+
+TEST_F(WholeModels, KernelsPutBackGiveTheSameOutputs) {
+  const auto times = where_time_goes(*model_, *runtime_, terms_, kDevice);
+  ASSERT_TRUE(times.ok()) << times.error().message;
+  const auto plan = plan_of(*model_, *times, kDevice, 600);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_GE(plan->kinds.size(), 3u);
+  const Status built = write_library(file("library"), first_kernels(*plan), "kernelwright.small", kDevice);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  const auto bytes = model_with(*model_, plan->kinds, all_of(*plan), "kernelwright.small");
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  ASSERT_TRUE(write_file(file("fast.onnx"), *bytes).ok());
+
+  const auto race = runtime_->race(
+      {{"original", file("small.onnx")}, {"fast", file("fast.onnx"), file("library") / kLibraryFile}}, terms_);
+  ASSERT_TRUE(race.ok()) << race.error().message;
+  EXPECT_GE(race->times_ns.at("fast").size(), 8u);
+  ASSERT_EQ(race->cases.at("fast").size(), 3u);
+  for (const auto& outputs : race->cases.at("fast")) {
+    ASSERT_EQ(outputs.size(), 2u);
+    for (const Difference& one : outputs) {
+      EXPECT_TRUE(one.within()) << one.output << ": " << one.max_error << " of " << one.allowed() << " " << one.problem;
+      EXPECT_GT(one.largest, 0);
+    }
+  }
+
+  // Other shapes than those that the kernels were made for are refused by name.
+  RunTerms other = terms_;
+  other.inputs[0].second.shape[0] = 3;
+  const auto refused = runtime_->race({{"fast", file("fast.onnx"), file("library") / kLibraryFile}}, other);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("dimensions"), std::string::npos) << refused.error().message;
+}
+
+TEST_F(WholeModels, AWrongKernelIsSeenInTheOutputs) {
+  const auto times = where_time_goes(*model_, *runtime_, terms_, kDevice);
+  ASSERT_TRUE(times.ok());
+  auto plan = plan_of(*model_, *times, kDevice, 600);
+  ASSERT_TRUE(plan.ok());
+  std::erase_if(plan->kinds, [](const GroupKind& kind) { return !kind.op.starts_with("MatMul"); });
+  ASSERT_EQ(plan->kinds.size(), 1u);
+  std::vector<LibraryKernel> kernels = first_kernels(*plan);
+  kernels[0].source.text =
+      "#include <kernelwright.h>\nKW_KERNEL(call) {\n  auto y = call.output<float>(0);\n"
+      "  for (int64_t i = 0; i < y.count(); ++i) y[i] = 0.25f;\n}\n";
+  ASSERT_TRUE(write_library(file("library"), kernels, "kernelwright.small", kDevice).ok());
+  const auto bytes = model_with(*model_, plan->kinds, all_of(*plan), "kernelwright.small");
+  ASSERT_TRUE(bytes.ok());
+  ASSERT_TRUE(write_file(file("wrong.onnx"), *bytes).ok());
+  const auto race = runtime_->race(
+      {{"original", file("small.onnx")}, {"wrong", file("wrong.onnx"), file("library") / kLibraryFile}}, terms_, 1);
+  ASSERT_TRUE(race.ok()) << race.error().message;
+  EXPECT_TRUE(race->cases.at("wrong")[0][0].within());   // y is the runtime's own
+  EXPECT_FALSE(race->cases.at("wrong")[0][1].within());  // z is not
+}
+
+TEST_F(WholeModels, InputsOfTheUserAreCheckedByName) {
+  ASSERT_TRUE(write_file(file("inputs.npz"), "no archive").ok());
+  terms_.given = file("inputs.npz");
+  const auto race = runtime_->race({{"original", file("small.onnx")}}, terms_);
+  ASSERT_FALSE(race.ok());
+  EXPECT_NE(race.error().message.find("inputs.npz: is not an .npz file"), std::string::npos) << race.error().message;
+}
+
+// What an older ONNX Runtime would be for the library: it knows the first version of the interface alone.
+namespace old_runtime {
+
+std::string said;
+
+void* status(int, const char* message) {
+  said = message;
+  return &said;
+}
+const void* const kFunctions[] = {reinterpret_cast<const void*>(&status)};
+const void* api(std::uint32_t version) { return version == 1 ? kFunctions : nullptr; }
+const char* version() { return "1.9.0"; }
+struct {
+  const void* (*api)(std::uint32_t);
+  const char* (*version)();
+} base = {api, version};
+
+}  // namespace old_runtime
+
+TEST_F(WholeModels, AnOlderRuntimeIsToldWhichOneIsNeeded) {
+  const Status built = write_library(file("library"), {}, "kernelwright.none", kDevice);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  void* library = ::dlopen((file("library") / kLibraryFile).c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  const auto enter = reinterpret_cast<void* (*)(void*, const void*)>(::dlsym(library, "RegisterCustomOps"));
+  ASSERT_NE(enter, nullptr);
+  EXPECT_EQ(enter(nullptr, &old_runtime::base), &old_runtime::said);
+  EXPECT_NE(old_runtime::said.find("needs ONNX Runtime 1.16 or later, and this is 1.9.0"), std::string::npos)
+      << old_runtime::said;
+  // Nothing else is visible: two libraries do not meet.
+  EXPECT_EQ(::dlsym(library, "kw_run"), nullptr);
+  ::dlclose(library);
+}
+
+}  // namespace
+}  // namespace kw::models
