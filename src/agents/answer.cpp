@@ -87,6 +87,35 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// How alike two lines are, blanks aside: 1 the same, 0 nothing in common.
+double likeness(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return a == b ? 1 : 0;
+  if (a == b) return 1;
+  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+  std::size_t same = static_cast<std::size_t>(in_a - a.begin());
+  for (std::size_t i = 1; i + same <= std::min(a.size(), b.size()) && a[a.size() - i] == b[b.size() - i]; ++i) ++same;
+  return static_cast<double>(same) / static_cast<double>(std::max(a.size(), b.size()));
+}
+
+// The part of a file that is most like what was looked for, with a line before and after it, numbered.
+std::string nearest_lines(const std::vector<std::string>& lines, const std::vector<std::string>& wanted) {
+  constexpr std::size_t kMostShown = 14;
+  if (lines.empty()) return "";
+  std::size_t best = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    double score = 0;
+    for (std::size_t k = 0; k < wanted.size() && i + k < lines.size(); ++k)
+      score += likeness(squeezed(lines[i + k]), wanted[k]);
+    if (score > most) most = score, best = i;
+  }
+  const std::size_t first = best > 0 ? best - 1 : 0;
+  const std::size_t last = std::min({lines.size(), best + wanted.size() + 1, first + kMostShown});
+  std::string text;
+  for (std::size_t i = first; i < last; ++i) text += fmt::format("{:>4} {}\n", i + 1, lines[i]);
+  return text;
+}
+
 // Replaces the one place where it stands; where it stands nowhere exactly, blanks are not counted.
 std::string apply(std::string& source, const Edit& edit) {
   const std::string shown = edit.search.substr(0, 80);
@@ -107,7 +136,10 @@ std::string apply(std::string& source, const Edit& edit) {
     for (std::size_t k = 0; k < wanted.size() && same; ++k) same = squeezed(lines[i + k]) == wanted[k];
     if (same) places.push_back(i);
   }
-  if (places.empty()) return fmt::format("the text of an edit does not stand in the file: {}", shown);
+  if (places.empty()) {
+    return fmt::format("the text of an edit does not stand in the file: {}\nThe nearest lines of the file are:\n{}",
+                       shown, nearest_lines(lines, wanted));
+  }
   if (places.size() > 1) return fmt::format("the text of an edit stands more than once in the file: {}", shown);
   std::string changed;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -177,6 +209,22 @@ Code code_in(const std::string& said, const std::string& base) {
   }
   code.source = fence.text;
   return code;
+}
+
+std::vector<inspect::Look> looks_in(const std::string& said) {
+  const std::string answer = without_thoughts(said);
+  if (answer.find("<<<<<<<") != std::string::npos) return {};
+  std::vector<inspect::Look> looks;
+  for (const Fence& fence : fences_in(answer)) {
+    if (fence.language != "look") {
+      if (is_kernel(fence.text)) return {};
+      continue;
+    }
+    for (const std::string& line : lines_of(fence.text)) {
+      if (auto look = inspect::look_of(line)) looks.push_back(*std::move(look));
+    }
+  }
+  return looks;
 }
 
 Plan plan_in(const std::string& said, const std::vector<Field>& schema) {

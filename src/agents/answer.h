@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "inspect/repository.h"
+
 namespace kw::agents {
 
 struct Code {
@@ -32,6 +34,10 @@ struct Plan {
     return found == fields.end() ? "" : found->second;
   }
 };
+
+// What a model wants to see of the repository before it answers: the lines of a ```look fence. None where the answer
+// holds a kernel, edits or a plan already.
+std::vector<inspect::Look> looks_in(const std::string& answer);
 
 // One JSON object with each of these fields, and each of them a text (a list of texts counts as its lines).
 Plan plan_in(const std::string& answer, const std::vector<Field>& schema);

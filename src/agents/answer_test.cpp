@@ -43,6 +43,25 @@ TEST(CodeIn, AppliesEdits) {
   EXPECT_NE(code_in(edit("  int a = 1;\n", "  int a = 1;\n"), kBase).problem.find("change nothing"), std::string::npos);
 }
 
+TEST(CodeIn, ShowsTheNearestLinesWhereAnEditDoesNotFit) {
+  const Code code = code_in("<<<<<<< SEARCH\n  int a = 7;\n    int b = 2;\n=======\nx\n>>>>>>> REPLACE\n", kBase);
+  EXPECT_NE(code.problem.find("   3   int a = 1;\n   4     int b = 2;\n"), std::string::npos) << code.problem;
+}
+
+TEST(LooksIn, FindsWhatAModelWantsToSee) {
+  const auto looks = looks_in(
+      "Let me see.\n```look\nLIST source/cpu/\nFIND float softmax\nREAD a.cpp 10-20\nread b.cpp "
+      "row_sum\nnonsense\n```\n");
+  ASSERT_EQ(looks.size(), 4u);
+  EXPECT_EQ(looks[0].what, "source/cpu");
+  EXPECT_EQ(looks[1].what, "float softmax");
+  EXPECT_EQ(looks[2].first, 10);
+  EXPECT_EQ(looks[2].last, 20);
+  EXPECT_EQ(looks[3].scope, "row_sum");
+  EXPECT_TRUE(looks_in("```look\nLIST\n```\n```cpp\nKW_KERNEL(call) {}\n```").empty()) << "it has answered";
+  EXPECT_TRUE(looks_in("{\"plan\": \"LIST\"}").empty());
+}
+
 TEST(PlanIn, HoldsAnAnswerToItsSchema) {
   const std::vector<Field> schema = {{"cause", 20}, {"reach", 10, {"local", "cross"}}, {"plan"}};
   const Plan good = plan_in(

@@ -6,9 +6,11 @@
 
 #include "agents/lessons.h"
 #include "core/settings_json.h"
+#include "core/tunable_defaults.h"
 #include "core/verdict.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
+#include "runs/ranking.h"
 #include "runs/takeaway.h"
 #include "targets/target.h"
 
@@ -24,11 +26,19 @@ std::string hash_of_task(const Task& task) { return store::hash_of(runs::snapsho
 // What progress calls the work on a task.
 std::int64_t id_of(std::size_t place) { return static_cast<std::int64_t>(place) + 1; }
 
+std::string beside_text(const Round& round) {
+  if (!round.beside) return "";
+  return fmt::format(", {:.3f} x round {} ({})", round.beside->median, round.beside->with,
+                     round.beside->faster()   ? "faster"
+                     : round.beside->slower() ? "slower"
+                                              : "no difference");
+}
+
 // A line for a person.
 std::string line_of(const Task& task, const Round& round) {
   std::string result = round.problem;
   if (round.verdict) {
-    result = round.right() ? fmt::format("right, {:.2f} x plain", round.speed())
+    result = round.right() ? fmt::format("right, {:.2f} x plain{}", round.speed(), beside_text(round))
                            : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
                                          text_of(round.verdict->reason).substr(0, 100));
   }
@@ -49,8 +59,9 @@ Status AuthorWork::prepare(runs::Run& run) {
   options_.rounds = terms_.rounds;
   options_.rules = order_.rules;
   options_.repository = terms_.repository;
-  options_.start = order_.kernel ? order_.kernel->text : "";
   options_.floor = &floor_;
+  options_.decisions = decisions_;
+  options_.seed = terms_.seed;
   results_.resize(order_.tasks.size());
   written_.resize(order_.tasks.size());
   KW_CHECK(read_record(run));
@@ -121,6 +132,13 @@ Status AuthorWork::do_item(runs::Run& run, runs::Observer& observer, const std::
     options.lessons = lessons_for(run.workplace().store().folder(), task);
   }
   options.before = written_[place].rounds;
+  KW_TRY(options.start, start_of(run, task));
+  Journal journal(run.workplace().store().folder() / "unfinished" /
+                  fmt::format("{}-{}.jsonl", run.name(), hash_of_task(task).substr(0, 16)));
+  options.journal = &journal;
+  if (rivals_.names() != "best") {
+    KW_TRY(options.frameworks, rivals_.of(task, options.rules.threads));
+  }
   const auto each = [&](const Round& round, const judge::Case& asked, double spent_s) {
     return record(run, observer, place, round, asked, spent_s);
   };
@@ -130,15 +148,29 @@ Status AuthorWork::do_item(runs::Run& run, runs::Observer& observer, const std::
   result.times = outcome.times;
   result.over = outcome.over;
   result.troubles = outcome.troubles;
-  const Round* best = nullptr;  // of the model's own; what it was given is no answer
   for (const Round& round : outcome.work.rounds) {
-    if (round.role == RoundRole::start) continue;
-    if (round.verdict) result.verdict = round.verdict;
-    if (round.right() && (best == nullptr || round.speed() > best->speed())) best = &round;
+    if (round.role != RoundRole::start && round.verdict) result.verdict = round.verdict;
   }
+  // What the author was given is no answer of the model; but a user's own kernel is not given up for one that is not
+  // faster.
+  const Round* best = outcome.work.best_of_author();
+  if (order_.kernel && best != nullptr) best = outcome.work.best();
   if (best != nullptr) KW_CHECK(confirm(run, observer, *judge, place, *best));
   KW_CHECK(end(run, observer, place, outcome));
   return take_away_if_asked(place);
+}
+
+Result<Start> AuthorWork::start_of(runs::Run& run, const Task& task) const {
+  if (order_.kernel) return Start{Start::Kind::own, order_.kernel->text};
+  if (terms_.start == name_of(Start::Kind::nothing)) return Start{};
+  if (terms_.start == name_of(Start::Kind::plain)) return Start{Start::Kind::plain};
+  if (terms_.start != name_of(Start::Kind::best)) return fail("a run cannot start from '{}'", terms_.start);
+  const auto held = run.workplace().hold();
+  KW_TRY(const auto best, runs::best_kernel(run.workplace().store(), task, order_.rules.device));
+  // Of a task without one, the author begins with nothing.
+  if (!best) return Start{};
+  KW_TRY(std::string source, with_defaults(best->source, best->settings, targets::build_options(order_.rules.device)));
+  return Start{Start::Kind::best, std::move(source)};
 }
 
 Result<Verdict> AuthorWork::judge_again(judge::Judge& judge, const judge::Case& one) {
@@ -202,7 +234,9 @@ Status AuthorWork::record(runs::Run& run, runs::Observer& observer, std::size_t 
   } else {
     store::NewItem item = runs::planned(0, asked, label_of(round));
     item.purpose = purpose_of(round);
-    item.candidate->author = round.role != RoundRole::start ? author_name() : order_.kernel ? "file" : "plain";
+    const std::string given = order_.kernel ? "file" : terms_.start == "best" ? "record" : "plain";
+    const bool is_given = round.role == RoundRole::start || (order_.kernel && round.source == order_.kernel->text);
+    item.candidate->author = is_given ? given : author_name();
     item.candidate->source = runs::as_utf8(item.candidate->source);
     item.candidate->notes = notes_of(round);
     if (const auto parent = written.candidates.find(round.parent); parent != written.candidates.end()) {
@@ -260,9 +294,10 @@ std::string AuthorWork::kernel_name() const { return targets::source_name(order_
 
 std::string AuthorWork::spent_text() const {
   const llm::Spent spent = client_.spent();
-  return fmt::format("{}: {} requests, {} tries, {} input and {} output tokens, {:.4f} US dollars, {} troubles",
+  const std::string served = client_.served_by();
+  return fmt::format("{}: {} requests, {} tries, {} input and {} output tokens, {:.4f} US dollars, {} troubles{}",
                      client_.name(), spent.requests, spent.tries, spent.usage.input_tokens, spent.usage.output_tokens,
-                     spent.usd, spent.troubles);
+                     spent.usd, spent.troubles, served.empty() ? "" : "; answered by " + served);
 }
 
 Result<std::string> AuthorWork::unfinished(runs::Run& run) {

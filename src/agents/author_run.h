@@ -42,8 +42,10 @@ struct AuthoredTask {
 class AuthorWork : public runs::Work {
  public:
   // All must outlive it. `terms` may differ from the record's in what is for each sitting.
-  AuthorWork(const runs::AuthorTerms& terms, const runs::Rivals& rivals, llm::Client& client, const Prompts& prompts)
-      : terms_(terms), rivals_(rivals), client_(client), prompts_(prompts) {}
+  // `decisions`: of a tape that is recorded or replayed; may be null.
+  AuthorWork(const runs::AuthorTerms& terms, const runs::Rivals& rivals, llm::Client& client, const Prompts& prompts,
+             Decisions* decisions = nullptr)
+      : terms_(terms), rivals_(rivals), client_(client), prompts_(prompts), decisions_(decisions) {}
 
   // Fails where the run is the work of another author or model.
   Status prepare(runs::Run& run) override;
@@ -74,11 +76,14 @@ class AuthorWork : public runs::Work {
                 const judge::Case& asked, double spent_s);
   Status end(runs::Run& run, runs::Observer& observer, std::size_t place, const SessionResult& outcome);
   Status take_away_if_asked(std::size_t place);
+  // The kernel to begin with, as far as it is not the same for all tasks.
+  Result<Start> start_of(runs::Run& run, const Task& task) const;
 
   const runs::AuthorTerms& terms_;
   const runs::Rivals& rivals_;
   llm::Client& client_;
   const Prompts& prompts_;
+  Decisions* decisions_;
   runs::Order order_;
   SessionOptions options_;
   std::vector<AuthoredTask> results_;   // of each task; one thread at a time has one

@@ -12,6 +12,7 @@ namespace kw::agents {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::size_t kMostKernel = 3500;  // characters of a kernel that is shown
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
 
@@ -24,6 +25,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
     int likeness;
     double size;  // of its effect
     std::string words;
+    std::string kernel;
   };
   std::vector<Lesson> lessons;
   std::istringstream stream(*text);
@@ -31,16 +33,17 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
     const Json json = Json::parse_quietly(line);
     if (!json.is_object()) continue;  // a line that a crash cut short
     try {
+      // The task's own kernels would be the answer, not a lesson.
+      if (json.at("task") == task.name || !json.contains("sure")) continue;
       const int likeness = json.at("operators") == task.operators() ? 2 : json.at("category") == task.category ? 1 : 0;
       if (likeness == 0) continue;
       const double gain = json.at("gain").get<double>();
+      const std::string reflection = json.at("reflection").get<std::string>();
       lessons.push_back(
           {likeness, std::abs(gain - 1),
-           fmt::format("{} on {}: {}{}", json.at("method").get<std::string>(), json.at("operators").get<std::string>(),
-                       gain > 0 ? llm::measured(fmt::format("{:.2f}", gain)) + " x as fast" : std::string("failed"),
-                       json.at("reflection").get<std::string>().empty()
-                           ? ""
-                           : "; " + json.at("reflection").get<std::string>())});
+           fmt::format("{} on {}: {:.2f} times as fast{}", json.at("method").get<std::string>(),
+                       json.at("operators").get<std::string>(), gain, reflection.empty() ? "" : "; " + reflection),
+           gain > 1 ? json.value("kernel", "") : ""});
     } catch (const JsonError&) {
       continue;
     }
@@ -50,6 +53,11 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
   });
   std::string words;
   for (std::size_t i = 0; i < std::min(most, lessons.size()); ++i) words += "- " + lessons[i].words + "\n";
+  for (const Lesson& lesson : lessons) {
+    if (lesson.kernel.empty() || lesson.kernel.size() > kMostKernel) continue;
+    words += fmt::format("The kernel of \"{}\":\n```cpp\n{}\n```\n", lesson.words.substr(0, 120), lesson.kernel);
+    break;
+  }
   return words;
 }
 
@@ -57,14 +65,26 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
   std::string lines;
   for (const Round& round : work.rounds) {
     const auto method = round.plan.find("method");
-    if (method == round.plan.end() || round.parent < 0) continue;
-    const Round& parent = work.rounds[static_cast<std::size_t>(round.parent)];
-    const double gain = round.right() && parent.speed() > 0 ? round.speed() / parent.speed() : 0;
+    const Round* parent = work.round(round.parent);
+    if (round.role == RoundRole::tuner || method == round.plan.end() || parent == nullptr || !round.right()) continue;
+    // With the tuner's values, where they were better.
+    const Round* tuned = &round;
+    for (const Round& other : work.rounds) {
+      if (other.role == RoundRole::tuner && other.parent == round.number && other.right() &&
+          other.standing > tuned->standing)
+        tuned = &other;
+    }
+    const auto beside_parent = [&](const Round& one) {
+      return one.beside && one.beside->with == parent->number && (one.beside->faster() || one.beside->slower());
+    };
+    if (!(parent->standing > 0) || !(beside_parent(round) || beside_parent(*tuned))) continue;
     lines += Json{{"task", work.task->name},
                   {"operators", work.task->operators()},
                   {"category", work.task->category},
                   {"method", method->second},
-                  {"gain", gain},
+                  {"gain", tuned->standing / parent->standing},
+                  {"sure", true},
+                  {"kernel", tuned->source},
                   {"reflection", round.reflection}}
                  .dump() +
              "\n";

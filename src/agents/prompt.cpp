@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/nearest.h"
 
 namespace kw::agents {
@@ -11,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"contract", "oneshot", "refine", "debugger", "accelerator", "coder", "repair"};
+constexpr const char* kNames[] = {"contract", "oneshot",    "refine", "debugger", "accelerator", "coder",
+                                  "repair",   "code_again", "mend",   "shown",    "look"};
 constexpr std::uint64_t kMostPromptBytes = 64 << 10;
 
 // Calls `each` with the text before a place and the place's name; at the end with the rest and "".
@@ -27,6 +29,36 @@ void walk(const std::string& text, F&& each) {
   each(text.substr(at), std::string());
 }
 
+// Without the sections of facts that are not there, and without the marks of those that are.
+std::string with_sections(std::string text, const Facts& facts) {
+  for (std::size_t open; (open = text.find("{{#")) != std::string::npos;) {
+    const std::size_t close = text.find("}}", open);
+    if (close == std::string::npos) break;
+    const std::string name = text.substr(open + 3, close - open - 3);
+    const std::string end_mark = "{{/" + name + "}}";
+    const std::size_t end = text.find(end_mark, close);
+    // A line that holds nothing but a mark goes with it.
+    const auto after = [&](std::size_t at) { return at < text.size() && text[at] == '\n' ? at + 1 : at; };
+    if (end == std::string::npos) {
+      text.erase(open, after(close + 2) - open);
+      continue;
+    }
+    const auto fact = facts.find(name);
+    if (fact == facts.end() || fact->second.empty()) {
+      text.erase(open, after(end + end_mark.size()) - open);
+    } else {
+      text.erase(end, after(end + end_mark.size()) - end);
+      text.erase(open, after(close + 2) - open);
+    }
+  }
+  return text;
+}
+
+// "#task" and "/task" are the marks of a section.
+std::string fact_of(const std::string& place) {
+  return place.starts_with('#') || place.starts_with('/') ? place.substr(1) : place;
+}
+
 int budget_of(const std::string& name) {
   for (const PromptSlot& place : all_slots()) {
     if (place.name == name) return place.most_tokens;
@@ -38,8 +70,10 @@ int budget_of(const std::string& name) {
 
 const std::vector<PromptSlot>& all_slots() {
   static const std::vector<PromptSlot> places = {
-      {"contract", 1000},   {"task", 1000},    {"start", 40},    {"kernel", 8000}, {"verdict", 900}, {"plan", 1000},
-      {"performance", 700}, {"history", 1200}, {"lessons", 400}, {"sources", 500}, {"problem", 300}};
+      {"contract", 1250}, {"machine", 350}, {"task", 1000},       {"start", 40},         {"kernel", 8000},
+      {"verdict", 1200},  {"plan", 1000},   {"performance", 900}, {"history", 1500},     {"lessons", 1200},
+      {"parts", 900},     {"hints", 300},   {"exemplar", 900},    {"exemplar_task", 30}, {"rivals", 150},
+      {"sources", 1500},  {"problem", 500}, {"shown", 1600},      {"left", 10},          {"look", 150}};
   return places;
 }
 
@@ -67,7 +101,8 @@ Result<Prompts> Prompts::open(const fs::path& own) {
         (!first.empty() && fs::exists(first / (name + ".md"), error) ? first : data / "prompts") / (name + ".md");
     KW_TRY(prompts.texts_[name], read_file(file, kMostPromptBytes));
     std::string unknown;
-    walk(prompts.texts_[name], [&](const std::string&, const std::string& place) {
+    walk(prompts.texts_[name], [&](const std::string&, const std::string& mark) {
+      const std::string place = fact_of(mark);
       if (!place.empty() && std::ranges::find(known, place) == known.end() && unknown.empty()) unknown = place;
     });
     if (!unknown.empty())
@@ -78,11 +113,14 @@ Result<Prompts> Prompts::open(const fs::path& own) {
 
 std::string Prompts::text(const std::string& name, const Facts& facts) const {
   std::string filled;
-  walk(texts_.at(name), [&](const std::string& before, const std::string& place) {
+  walk(with_sections(texts_.at(name), facts), [&](const std::string& before, const std::string& place) {
     filled += before;
     if (place.empty()) return;
-    if (place == "contract") {
-      filled += cut_to(texts_.at("contract"), budget_of(place));
+    // Texts that several prompts have in common.
+    if (place == "contract" || place == "look") {
+      std::string shared = cut_to(texts_.at(place), budget_of(place));
+      while (shared.ends_with('\n')) shared.pop_back();
+      filled += shared;
       return;
     }
     const auto fact = facts.find(place);
@@ -94,12 +132,18 @@ std::string Prompts::text(const std::string& name, const Facts& facts) const {
   return filled;
 }
 
+std::string Prompts::version() const {
+  std::string all;
+  for (const auto& [name, text] : texts_) all += name + '\0' + text + '\0';
+  return fmt::format("{:016x}", hash_of(all));
+}
+
 std::vector<std::string> Prompts::names() const { return {std::begin(kNames), std::end(kNames)}; }
 
 std::vector<std::string> Prompts::places_of(const std::string& name) const {
   std::vector<std::string> places;
   walk(texts_.at(name), [&](const std::string&, const std::string& place) {
-    if (!place.empty()) places.push_back(place);
+    if (!place.empty() && !place.starts_with('#') && !place.starts_with('/')) places.push_back(place);
   });
   return places;
 }

@@ -1,5 +1,6 @@
 // What is said to a model: texts of prompts/, each with places for facts ("{{task}}"). Every place has a budget of
-// tokens; what is longer is cut, and says so. A user's folder ($KW_PROMPTS, --prompts) overrides files by their names.
+// tokens; what is longer is cut, and says so. What stands between {{#task}} and {{/task}} is there only where the fact
+// is. A user's folder ($KW_PROMPTS, --prompts) overrides files by their names.
 #pragma once
 
 #include <filesystem>
@@ -28,6 +29,8 @@ class Prompts {
   // The prompt with its places filled in; a fact that is not given is "(nothing)".
   std::string text(const std::string& name, const Facts& facts) const;
   std::vector<std::string> names() const;
+  // Of all prompts together: another version is another text.
+  std::string version() const;
   // The facts of a prompt that its text uses.
   std::vector<std::string> places_of(const std::string& name) const;
 

@@ -17,7 +17,7 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
     const std::string text = prompts->text(name, facts);
     int most = 600;  // of its own words
     for (const std::string& place : prompts->places_of(name)) {
-      if (place != "contract") {
+      if (place != "contract" && place != "look") {
         EXPECT_NE(text.find("<" + place + ">"), std::string::npos) << name << " " << place;
       }
       for (const PromptSlot& each : all_slots()) most += each.name == place ? each.most_tokens : 0;
@@ -26,6 +26,11 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
     EXPECT_EQ(text.find("{{"), std::string::npos) << name;
   }
   EXPECT_NE(prompts->text("coder", {}).find("(nothing)"), std::string::npos);
+  const std::string bare = prompts->text("oneshot", {{"task", "T"}});
+  EXPECT_EQ(bare.find("# The machine"), std::string::npos) << "a section without its fact is not there";
+  EXPECT_EQ(bare.find("```cpp\n"), std::string::npos) << bare;
+  EXPECT_NE(prompts->text("oneshot", {{"machine", "an abacus"}}).find("# The machine\nan abacus\n\n# The task"),
+            std::string::npos);
 }
 
 TEST(Prompts, MayBeOverriddenByAFolder) {

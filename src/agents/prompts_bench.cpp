@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "agents/session.h"
+#include "agents/facts.h"
 #include "compose/plain.h"
 #include "suites/catalog.h"
 
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   for (const Task& task : suite->tasks) {
     const auto graph = ops::resolve(task);
     if (!graph.ok()) continue;
-    auto facts = agents::facts_of(task, *graph);
+    auto facts = agents::facts_of(task, *graph, {.from_nothing = true});
     const auto kernel = compose::plain_kernel(*graph);
     if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
     (*facts)["kernel"] = *kernel;

@@ -24,6 +24,11 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   if (label.contains("from") && label["from"].is_number()) round.parent = label["from"];
   round.edits = label.value("edits", 0);
   round.performance = label.value("performance", "");
+  round.tuning = label.value("tuning", "");
+  round.beside = comparison_of(label.value("beside", Json()));
+  if (label.contains("mended") && label["mended"].is_array()) {
+    for (const Json& problem : label["mended"]) round.mended.push_back(problem.text());
+  }
   round.problem = one.problem;
   if (!one.problem.empty()) {
     round.plan = words_in(label.value("plan", Json::object()));
@@ -39,12 +44,28 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
 
 }  // namespace
 
+Json json_of(const Comparison& one) {
+  return {{"with", one.with}, {"median", one.median}, {"low", one.low}, {"high", one.high}, {"sure", one.sure}};
+}
+
+std::optional<Comparison> comparison_of(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  return Comparison{.with = json.at("with"),
+                    .median = json.at("median"),
+                    .low = json.at("low"),
+                    .high = json.at("high"),
+                    .sure = json.at("sure")};
+}
+
 std::string label_of(const Round& round) {
   Json label = {{"round", round.number},
                 {"role", name_of(round.role)},
                 {"from", round.parent >= 0 ? Json(round.parent) : Json()},
                 {"edits", round.edits}};
   if (!round.performance.empty()) label["performance"] = round.performance;
+  if (round.beside) label["beside"] = json_of(*round.beside);
+  if (!round.tuning.empty()) label["tuning"] = round.tuning;
+  if (!round.mended.empty()) label["mended"] = round.mended;
   if (!round.problem.empty() && !round.plan.empty()) label["plan"] = round.plan;
   return label.dump();
 }
@@ -84,15 +105,21 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
   std::map<std::string, RecordedRounds> all;
   for (auto& [task, rounds] : kept) {
     RecordedRounds& mine = all[task];
+    Work standings;
     for (auto& [number, one] : rounds) {
-      if (number != static_cast<int>(mine.rounds.size())) break;
+      if (number != static_cast<int>(standings.rounds.size())) break;
       if (one.round.parent >= number) one.round.parent = -1;
       // What a round taught was said with the next plan.
       const auto learned = one.round.plan.find("reflection");
-      if (learned != one.round.plan.end() && number > 0) mine.rounds.back().reflection = learned->second;
-      mine.rounds.push_back(std::move(one.round));
+      if (learned != one.round.plan.end() && number > 0) standings.rounds.back().reflection = learned->second;
+      // A comparison with a round that is not there is damage.
+      if (one.round.beside && (one.round.beside->with < 0 || one.round.beside->with >= number))
+        one.round.beside.reset();
+      standings.rounds.push_back(std::move(one.round));
+      take_standing(standings.rounds.back(), standings);
       mine.candidates.push_back(std::move(one.candidate));
     }
+    mine.rounds = std::move(standings.rounds);
   }
   return all;
 }

@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "agents/author.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "store/store.h"
 
 namespace kw::agents {
+
+Json json_of(const Comparison& one);
+// None where it is null.
+std::optional<Comparison> comparison_of(const Json& json);
 
 // JSON.
 std::string label_of(const Round& round);

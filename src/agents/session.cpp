@@ -1,44 +1,52 @@
 #include "agents/session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
-#include <mutex>
 
-#include "base/files.h"
+#include "agents/facts.h"
+#include "base/units.h"
+#include "core/tunable_defaults.h"
 #include "core/verdict.h"
-#include "inspect/model.h"
-#include "inspect/tree.h"
 #include "judge/plain_source.h"
 #include "runs/performance.h"
-#include "runs/task_text.h"
 #include "search/engine.h"
 #include "targets/target.h"
 
 namespace kw::agents {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kPlainStart = "A plain kernel that is right and slow";
+constexpr int kMostMends = 2;               // of a kernel that does not build, within a round
+constexpr double kLongerLook = 3;           // times the usual timing, where incumbent and challenger are not told apart
+constexpr double kWorthALook = 0.01;        // a challenger that may be so much faster is looked at for longer
+constexpr std::size_t kShownPoints = 8;     // of the tuner's
+constexpr char kReference[] = "reference";  // what a verdict calls the kernel that Case::reference names
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// A folder is read once, for all tasks: a framework's checkout takes seconds.
-Result<std::shared_ptr<const std::vector<inspect::TreeFile>>> kept_tree(const fs::path& folder) {
-  static std::mutex lock;
-  static std::map<fs::path, std::shared_ptr<const std::vector<inspect::TreeFile>>> kept;
-  const std::lock_guard guard(lock);
-  auto& tree = kept[folder];
-  if (tree == nullptr) {
-    KW_TRY(auto files, inspect::read_tree(folder));
-    tree = std::make_shared<const std::vector<inspect::TreeFile>>(std::move(files));
+// Takes the comparison with the incumbent out of a verdict: it is of this session, and means nothing in a report.
+std::optional<Comparison> take_comparison(Verdict& verdict, int with) {
+  const auto found = std::ranges::find(verdict.speedups, kReference, &Speedup::rival);
+  if (found == verdict.speedups.end()) return std::nullopt;
+  const Comparison one{
+      .with = with, .median = found->median, .low = found->low, .high = found->high, .sure = found->claimed};
+  verdict.speedups.erase(found);
+  return one;
+}
+
+// What the tuner tried: the best points first, each with its time beside the kernel's own values.
+std::string table_of(const search::Found& found, const search::Space& space) {
+  std::string text = fmt::format(
+      "{} choices tried, {} of them rejected; times as fast as the source's own values:", found.tried, found.rejected);
+  for (std::size_t i = 0; i < std::min(kShownPoints, found.ranking.size()); ++i) {
+    const search::Observation& one = found.ranking[i];
+    std::string values;
+    for (const auto& [name, value] : space.settings(one.point)) values += fmt::format(" {}={}", name, value);
+    text += fmt::format("{} {:.2f}{}", i == 0 ? "" : ";", 1 / *one.time, values.empty() ? " as it is" : values);
   }
-  return tree;
+  return text + "\n";
 }
 
 class Session {
@@ -53,41 +61,39 @@ class Session {
     Work& work = outcome.work;
     work.task = &task;
     work.graph = &graph;
-    work.start = options_.start;
-    if (work.start.empty()) {
-      KW_TRY(const judge::Source plain, judge::plain_source(judge_.device().name(), graph));
-      work.start = plain.text;
+    KW_CHECK(begin_with(work));
+    std::optional<inspect::Repository> repository;
+    if (!options_.repository.empty()) {
+      KW_TRY(repository, inspect::Repository::open(options_.repository));
     }
-    KW_TRY(work.facts, facts_of(task, graph, options_.repository, judge_.device().name()));
-    work.facts["lessons"] = options_.lessons;
-    work.facts["start"] = options_.start.empty() ? kPlainStart : "The user's own kernel, to start from";
-    if (const auto least = targets::least_time(judge_.device().name(), ops::cost_of(graph), options_.rules.threads);
-        least.ok()) {
-      least_ = *least;
-    }
-
-    Talk talk(client_, prompts, stop);
+    Talk talk(client_, prompts,
+              {.task = task.name,
+               .seed = options_.seed,
+               .journal = options_.journal,
+               .repository = repository ? &*repository : nullptr},
+              stop);
     const std::unique_ptr<Author> author = options_.author.make();
     const int rounds = options_.rounds > 0 ? options_.rounds : options_.author.usual_rounds;
     work.rounds = options_.before;
-    if (options_.author.judges_the_start && work.rounds.empty()) {
-      KW_CHECK(take(work, {.role = RoundRole::start, .source = work.start}));
-    }
+    const bool has_start = options_.author.judges_the_start && !work.start.empty();
+    if (has_start && work.rounds.empty())
+      KW_CHECK(take(work, {.role = RoundRole::start, .source = work.start}, nullptr));
     // The tuner may have been at work on the last one.
-    if (!options_.before.empty()) KW_CHECK(tune(work));
+    if (!options_.before.empty()) KW_CHECK(tune_last(work));
     const auto asked_for = [](const Round& round) {
       return round.role != RoundRole::start && round.role != RoundRole::tuner;
     };
     int done = static_cast<int>(std::ranges::count_if(work.rounds, asked_for));
     const double asked_before_s = client_.spent().waiting_s;
-    double model_s = 0;
     for (; done < rounds && !stop.stop_requested(); ++done) {
+      talk.begin_round(static_cast<int>(work.rounds.size()));
       const Clock::time_point asked = Clock::now();
       Round round = author->next(work, talk);
-      model_s += seconds_since(asked);
+      model_s_ += seconds_since(asked);
       // What was never answered is no round: it is asked again by whoever goes on.
       if (!talk.over().empty()) break;
-      KW_CHECK(take(work, std::move(round)));
+      KW_CHECK(take(work, std::move(round), &talk));
+      if (options_.journal != nullptr) options_.journal->clear();
     }
     outcome.over = stop.stop_requested() ? "stopped" : talk.over();
     outcome.hopeless = talk.hopeless();
@@ -95,28 +101,115 @@ class Session {
     outcome.times.whole_s = seconds_since(begin);
     // Alone with its client, a session knows how long the model took; else all of asking counts as the model's.
     const double waited_s = client_.spent().waiting_s - asked_before_s;
-    outcome.times.model_s = waited_s <= model_s ? waited_s : model_s;
+    outcome.times.model_s = waited_s <= model_s_ ? waited_s : model_s_;
     outcome.times.judge_s = judge_s_;
     return outcome;
   }
 
  private:
-  // Judges a round, and what the tuner makes of it.
-  Status take(Work& work, Round round) {
+  Status begin_with(Work& work) {
+    const std::string device = judge_.device().name();
+    work.start = options_.start.source;
+    if (options_.start.kind == Start::Kind::plain) {
+      KW_TRY(const judge::Source plain, judge::plain_source(device, *work.graph));
+      work.start = plain.text;
+    }
+    KW_TRY(work.facts,
+           facts_of(*work.task, *work.graph,
+                    {.repository = options_.repository, .device = device, .from_nothing = work.start.empty()}));
+    work.facts["lessons"] = llm::measured(options_.lessons);
+    if (options_.lessons.empty()) work.facts.erase("lessons");
+    switch (options_.start.kind) {
+      case Start::Kind::nothing:
+        break;
+      case Start::Kind::plain:
+        work.facts["start"] = "A plain kernel that is right and slow";
+        break;
+      case Start::Kind::own:
+        work.facts["start"] = "The user's own kernel, to start from";
+        break;
+      case Start::Kind::best:
+        work.facts["start"] = "The fastest kernel so far, to start from";
+        break;
+    }
+    if (const auto least = targets::least_time(device, ops::cost_of(*work.graph), options_.rules.threads); least.ok())
+      least_ = *least;
+    return {};
+  }
+
+  // Judges a round, lets the model mend what does not build, and looks what the tuner makes of it. `talk` is null where
+  // no model is behind the round.
+  Status take(Work& work, Round round, Talk* talk) {
     round.number = static_cast<int>(work.rounds.size());
-    for (const Round& earlier : work.rounds) {
-      if (round.problem.empty() && earlier.source == round.source && earlier.settings == round.settings &&
-          earlier.verdict) {
-        round.problem = fmt::format("the same kernel as in round {}", earlier.number);
-        round.source.clear();
+    const Clock::time_point begin = Clock::now();
+    judge::Case asked;
+    for (int mends = 0;; ++mends) {
+      for (const Round& earlier : work.rounds) {
+        if (round.problem.empty() && earlier.source == round.source && earlier.settings == round.settings &&
+            earlier.verdict) {
+          round.problem = fmt::format("the same kernel as in round {}", earlier.number);
+          round.source.clear();
+        }
+      }
+      asked = case_of(work, round);
+      if (!round.problem.empty()) break;
+      KW_CHECK(judge_round(work, asked, round));
+      const bool builds = round.verdict->stage != VerdictStage::build;
+      if (builds || talk == nullptr || !options_.author.mends || mends == kMostMends || !talk->over().empty()) break;
+      const Verdict rejected = *round.verdict;
+      const Clock::time_point asking = Clock::now();
+      const bool mended = ask_to_mend(round, work, *talk);
+      model_s_ += seconds_since(asking);
+      if (!mended) {
+        round.verdict = rejected;
+        break;
       }
     }
-    judge::Case asked = case_of(work, round);
-    const Clock::time_point begin = Clock::now();
-    if (round.problem.empty()) KW_CHECK(judge_round(work, asked, round));
+    std::optional<Round> tuned;
+    if (round.problem.empty()) KW_CHECK(decide(work, asked, round, tuned));
+    const bool is_best = becomes_best(work, round);
     work.rounds.push_back(std::move(round));
+    if (is_best) incumbent_ = last_built_;
     KW_CHECK(each_(work.rounds.back(), asked, seconds_since(begin)));
-    return tune(work);
+    return tuned ? take(work, *std::move(tuned), nullptr) : Status();
+  }
+
+  static bool becomes_best(const Work& work, const Round& round) {
+    if (!round.right()) return false;
+    return work.best() == nullptr || (round.beside && round.beside->faster());
+  }
+
+  // What a tape decided holds over what the clock says now.
+  Status decide(const Work& work, const judge::Case& asked, Round& round, std::optional<Round>& tuned) {
+    Decided decided;
+    const std::string& task = work.task->name;
+    const std::optional<Decided> taped = options_.decisions != nullptr && options_.decisions->replays()
+                                             ? options_.decisions->of(task, round.number)
+                                             : std::nullopt;
+    if (taped && round.right()) {
+      if (taped->beside && work.round(taped->beside->with) != nullptr) round.beside = taped->beside;
+      round.tuning = taped->tuning;
+      decided = *taped;
+    } else if (round.right()) {
+      KW_CHECK(look_longer(work, asked, round));
+      KW_CHECK(search_tunables(work, round, decided));
+    }
+    take_standing(round, work);
+    decided.beside = round.beside;
+    if (decided.settings && !decided.settings->empty()) {
+      const auto source =
+          with_defaults(round.source, *decided.settings, targets::build_options(judge_.device().name()));
+      std::string values;
+      for (const auto& [name, value] : *decided.settings)
+        values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
+      if (source.ok() && *source != round.source) {
+        tuned = Round{.parent = round.number,
+                      .role = RoundRole::tuner,
+                      .plan = {{"method", "the tuner's values " + values + " as defaults"}},
+                      .source = *source};
+      }
+    }
+    return options_.decisions != nullptr ? options_.decisions->keep(task, round.number, decided) : Status();
   }
 
   judge::Case case_of(const Work& work, const Round& round) const {
@@ -128,14 +221,14 @@ class Session {
   }
 
   // Once more where the kernel's process was killed by something else.
-  Status judge_round(const Work& work, const judge::Case& asked, Round& round) {
+  Status judge_round(Work& work, const judge::Case& asked, Round& round) {
     for (int tries = 1;; ++tries) {
       KW_CHECK(judge_once(work, asked, round));
       if (tries == kMostKills || !may_be_killed_from_outside(round.verdict->reason)) return {};
     }
   }
 
-  Status judge_once(const Work& work, const judge::Case& asked, Round& round) {
+  Status judge_once(Work& work, judge::Case asked, Round& round) {
     const Clock::time_point begin = Clock::now();
     if (const auto tunables = read_tunables(round.source); !tunables.ok()) {
       // The source's own fault, so a verdict: as a compiler's complaint would be one.
@@ -145,6 +238,10 @@ class Session {
                               .reason = {ReasonCode::bad_source, {{"text", tunables.error().message}}}};
       return {};
     }
+    const Round* best = work.best();
+    if (best != nullptr) KW_CHECK(know_incumbent(work, *best));
+    asked.reference = best != nullptr ? incumbent_ : nullptr;
+    if (!knows_rivals_) asked.frameworks = options_.frameworks;
     judge::Inspected inspected;
     std::string code;
     bool right = false;
@@ -157,15 +254,73 @@ class Session {
       if (right) code = notes_on(*inspected.built);
     }
     if (right) {
-      const Clock::time_point timing = Clock::now();
-      const judge::Alone alone(options_.floor);
-      KW_TRY(round.verdict, judge_.time(asked, std::move(inspected)));
-      judge_s_ += seconds_since(timing);
+      last_built_ = inspected.built;
+      KW_TRY(round.verdict, timed(asked, std::move(inspected)));
+      if (best != nullptr) round.beside = take_comparison(*round.verdict, best->number);
+      if (round.right()) keep_rivals(work, *round.verdict);
     } else {
       round.verdict = std::move(inspected.verdict);
     }
     round.performance =
         runs::performance_text(*work.graph, *round.verdict, least_ ? &*least_ : nullptr, code, llm::measured);
+    return {};
+  }
+
+  // Beside the incumbent; without it where the incumbent itself fails this time.
+  Result<Verdict> timed(judge::Case asked, judge::Inspected inspected) {
+    const Clock::time_point begin = Clock::now();
+    const judge::Alone alone(options_.floor);
+    Result<Verdict> verdict = judge_.time(asked, inspected);
+    if (!verdict.ok() && asked.reference != nullptr) {
+      std::erase_if(inspected.rivals, [](const judge::NamedBuild& rival) { return rival.name == kReference; });
+      asked.reference = nullptr;
+      verdict = judge_.time(asked, std::move(inspected));
+    }
+    judge_s_ += seconds_since(begin);
+    return verdict;
+  }
+
+  // Frameworks are timed once: their times are for the author, and the best is judged beside them at the end.
+  void keep_rivals(Work& work, const Verdict& verdict) {
+    if (knows_rivals_) return;
+    knows_rivals_ = true;
+    std::string text;
+    for (const Speedup& one : verdict.speedups) {
+      if (!one.called) continue;
+      text += fmt::format("{} {}: {} a call without what calling it costs\n", one.rival, one.called->version,
+                          llm::measured(time_text(*verdict.time_ns * one.median)));
+    }
+    if (!text.empty()) work.facts["rivals"] = text;
+  }
+
+  // Of a session that goes on, the best kernel was built by another program.
+  Status know_incumbent(const Work& work, const Round& best) {
+    if (incumbent_ != nullptr) return {};
+    judge::Case again = case_of(work, best);
+    again.timed = false;
+    const judge::Beside others(options_.floor);
+    KW_TRY(const judge::Inspected inspected, judge_.inspect(again));
+    if (inspected.verdict.accepted()) incumbent_ = inspected.built;
+    return {};
+  }
+
+  // Where the usual timing could not tell a challenger that may be better from the incumbent.
+  Status look_longer(const Work& work, const judge::Case& asked, Round& round) {
+    const Round* best = work.best();
+    if (!round.beside || best == nullptr || incumbent_ == nullptr) return {};
+    if (round.beside->faster() || round.beside->slower() || round.beside->high < 1 + kWorthALook) return {};
+    judge::Case longer = asked;
+    longer.reference = incumbent_;
+    longer.plain = false;
+    longer.budget_s = kLongerLook * asked.budget_s;
+    judge::Inspected inspected;
+    {
+      const judge::Beside others(options_.floor);
+      KW_TRY(inspected, judge_.inspect(longer));
+    }
+    if (!inspected.verdict.accepted()) return {};
+    KW_TRY(Verdict verdict, timed(longer, std::move(inspected)));
+    if (const auto second = take_comparison(verdict, best->number)) round.beside = second;
     return {};
   }
 
@@ -176,11 +331,22 @@ class Session {
 
   std::string file_name() const { return targets::source_name(judge_.device().name(), "kernel"); }
 
-  // Searches the tunables of the round's kernel; where other values are faster, they are a round of their own.
-  Status tune(Work& work) {
-    const Round& round = work.rounds.back();
-    if (options_.tune < 2 || !round.right() || round.role == RoundRole::start || round.role == RoundRole::tuner)
-      return {};
+  // Of a session that goes on: the last round was recorded, and what the tuner found of it was not.
+  Status tune_last(Work& work) {
+    Round& last = work.rounds.back();
+    if (!last.right() || !last.tuning.empty()) return {};
+    std::optional<Round> tuned;
+    Decided decided;
+    KW_CHECK(search_tunables(work, last, decided));
+    if (!decided.settings || decided.settings->empty()) return {};
+    KW_TRY(std::string source,
+           with_defaults(last.source, *decided.settings, targets::build_options(judge_.device().name())));
+    return take(work, {.parent = last.number, .role = RoundRole::tuner, .source = std::move(source)}, nullptr);
+  }
+
+  // Searches the tunables of the round's kernel: a table of what was tried, and the values that are worth a round.
+  Status search_tunables(const Work& work, Round& round, Decided& decided) {
+    if (options_.tune < 2 || round.role == RoundRole::start || round.role == RoundRole::tuner) return {};
     KW_TRY(Tunables tunables, read_tunables(round.source));
     if (tunables.list.empty()) return {};
     const Clock::time_point begin = Clock::now();
@@ -202,14 +368,11 @@ class Session {
       KW_TRY(found, search::search(judge_, plan));
     }
     judge_s_ += seconds_since(begin);
-    if (found.ranking.empty() || *found.ranking[0].time > 0.98) return {};
-    Round tuned{.parent = round.number,
-                .role = RoundRole::tuner,
-                .plan = {{"tried", fmt::format("{} choices of the tunables, without the model", found.tried)}},
-                .source = round.source,
-                .settings = space->settings(found.ranking[0].point)};
-    if (tuned.settings == round.settings) return {};
-    return take(work, std::move(tuned));
+    round.tuning = table_of(found, *space);
+    decided.tuning = round.tuning;
+    if (!found.ranking.empty() && *found.ranking[0].time < 0.98)
+      decided.settings = space->settings(found.ranking[0].point);
+    return {};
   }
 
   judge::Judge& judge_;
@@ -217,27 +380,27 @@ class Session {
   const SessionOptions& options_;
   const EachRound& each_;
   std::optional<targets::LeastTime> least_;
+  std::shared_ptr<const judge::Built> incumbent_;   // the best kernel, built
+  std::shared_ptr<const judge::Built> last_built_;  // the last right one
+  bool knows_rivals_ = false;
   double judge_s_ = 0;
+  double model_s_ = 0;
 };
 
 }  // namespace
 
-Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const fs::path& repository,
-                       const std::string& device) {
-  Facts facts;
-  KW_TRY(const std::string text, runs::task_as_text(task, device));
-  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
-  std::vector<std::string> subject;
-  for (const Node& node : task.nodes) subject.push_back(node.op);
-  KW_TRY(const fs::path data, data_folder());
-  KW_TRY(const auto own, kept_tree(data / "kernels"));
-  facts["sources"] = inspect::as_text(inspect::sorted_by_likeness(*own, subject), repository.empty() ? 450 : 200);
-  if (!repository.empty()) {
-    KW_TRY(const auto theirs, kept_tree(repository));
-    facts["sources"] +=
-        repository.filename().string() + "/\n" + inspect::as_text(inspect::sorted_by_likeness(*theirs, subject), 240);
+std::string_view name_of(Start::Kind kind) {
+  switch (kind) {
+    case Start::Kind::nothing:
+      return "nothing";
+    case Start::Kind::plain:
+      return "plain";
+    case Start::Kind::own:
+      return "own";
+    case Start::Kind::best:
+      return "best";
   }
-  return facts;
+  return "";
 }
 
 Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,

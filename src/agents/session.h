@@ -9,21 +9,34 @@
 #include <stop_token>
 
 #include "agents/author.h"
+#include "agents/decisions.h"
 #include "judge/floor.h"
 #include "judge/judge.h"
 
 namespace kw::agents {
 
+// The kernel that an author begins with.
+struct Start {
+  enum class Kind { nothing, plain, own, best } kind = Kind::nothing;
+  std::string source = {};  // of `own`, the user's file, and of `best`, the fastest of the record
+};
+std::string_view name_of(Start::Kind kind);
+
 struct SessionOptions {
   AuthorKind author;
   int rounds = 0;     // 0: as many as the author usually takes
-  judge::Case rules;  // how rounds are judged: threads, caches, time, frameworks
-  int tune = 12;      // points of a right kernel's tunables that are tried after each round that brings one; no tokens
+  judge::Case rules;  // how rounds are judged: threads, caches, time
+  // Measured once, beside the first right kernel, so that the author knows what it is up against.
+  std::vector<judge::FrameworkRival*> frameworks;
+  int tune = 12;  // points of a right kernel's tunables that are tried after each round that brings one; no tokens
   std::filesystem::path repository;  // sources to show besides our own; empty: none
   std::string lessons;               // of like tasks
-  std::string start;                 // the kernel to begin with; empty: the plain one
+  Start start;
   std::vector<Round> before;         // rounds of the same task that an earlier program recorded, from 0 on
   judge::Floor* floor = nullptr;     // shared with the other sessions over the same judge
+  Decisions* decisions = nullptr;    // of a tape that is recorded or replayed
+  Journal* journal = nullptr;        // of the round that has not ended
+  std::optional<std::int64_t> seed;  // of sampling
 };
 
 // Where the time of a session went. What kw itself needs is `own_s`.
@@ -49,10 +62,5 @@ using EachRound = std::function<Status(const Round& round, const judge::Case& as
 Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
                                   const Prompts& prompts, const SessionOptions& options, const EachRound& each,
                                   const std::stop_token& stop = {});
-
-// The facts that are the same in every round: the task as a person is told of it and as the kernel sees it, and
-// sources.
-Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const std::filesystem::path& repository = {},
-                       const std::string& device = judge::kUsualDevice);
 
 }  // namespace kw::agents

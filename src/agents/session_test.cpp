@@ -6,6 +6,8 @@
 
 #include <deque>
 
+#include "base/files.h"
+#include "base/scratch.h"
 #include "suites/catalog.h"
 
 namespace kw::agents {
@@ -43,7 +45,7 @@ class ASession : public testing::Test {
     for (auto& [name, value] : task_.lengths) value = 8;
     graph_ = *ops::resolve(task_);
     options_.author = scripted(true);
-    options_.start = "lap_ns 20000";
+    options_.start = {Start::Kind::own, "lap_ns 20000"};
     options_.rules.device = "made_up";
     options_.rules.budget_s = 0.1;
     script().clear();
@@ -112,6 +114,70 @@ TEST_F(ASession, GoesOnAfterTheRoundsThatAreRecorded) {
   const SessionResult result = run();
   EXPECT_EQ(recorded_, (std::vector<int>{2})) << "neither the start nor the first round is judged again";
   EXPECT_EQ(result.work.best()->number, 2);
+}
+
+TEST_F(ASession, TimesEachKernelBesideTheIncumbent) {
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 4500"), kernel("lap_ns 4500\nempty_ns 300"), kernel("lap_ns 6000")};
+  options_.rounds = 4;
+  const std::vector<Round>& rounds = run().work.rounds;
+  ASSERT_EQ(rounds.size(), 5u);
+  EXPECT_FALSE(rounds[0].beside);
+  ASSERT_TRUE(rounds[2].beside && rounds[3].beside && rounds[4].beside);
+  EXPECT_EQ(rounds[2].beside->with, 1);
+  EXPECT_TRUE(rounds[2].beside->faster());
+  EXPECT_EQ(rounds[3].beside->with, 2);
+  EXPECT_FALSE(rounds[3].beside->faster() || rounds[3].beside->slower()) << "the same times";
+  EXPECT_EQ(rounds[4].beside->with, 2) << "no difference replaces nobody";
+  EXPECT_TRUE(rounds[4].beside->slower());
+  for (const Round& round : rounds) {
+    for (const Speedup& one : round.verdict->speedups)
+      EXPECT_NE(one.rival, "reference") << "it is of this session alone";
+  }
+}
+
+TEST_F(ASession, DecidesAsTheTapeDidThatIsPlayed) {
+  const ScratchFolder tape;
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 4000")};
+  options_.rounds = 2;
+  auto recording = *Decisions::to_record(tape.path());
+  options_.decisions = recording.get();
+  ASSERT_EQ(run().work.best()->number, 2);
+  // The clock of another machine says the contrary.
+  script() = {kernel("lap_ns 4000"), kernel("lap_ns 5000")};
+  auto playing = *Decisions::to_replay(tape.path());
+  options_.decisions = playing.get();
+  EXPECT_EQ(run().work.best()->number, 2);
+}
+
+TEST_F(ASession, AsksAgainWithinTheRoundForWhatDoesNotBuild) {
+  const ScratchFolder folder;
+  const auto answer = folder.path() / "answer";
+  ASSERT_TRUE(write_file(answer, "```cpp\nlap_ns 4000\nKW_KERNEL 1\n```\n").ok());
+  client_ = *llm::Client::open(*llm::endpoint_named("command:cat > /dev/null; cat " + answer.string()));
+  options_.author.mends = true;
+  options_.rounds = 1;
+  script() = {kernel("does_not_build\nKW_KERNEL 1")};
+  const std::vector<Round>& rounds = run().work.rounds;
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_TRUE(rounds[1].right()) << verdict_text(rounds[1]);
+  ASSERT_EQ(rounds[1].mended.size(), 1u);
+  EXPECT_NE(rounds[1].mended[0].find("did not build"), std::string::npos);
+  // An author that answers once is judged by that answer.
+  options_.author.mends = false;
+  script() = {kernel("does_not_build\nKW_KERNEL 1")};
+  EXPECT_FALSE(run().work.rounds[1].right());
+}
+
+TEST_F(ASession, MayBeginWithNothing) {
+  options_.start = {};
+  options_.rounds = 1;
+  script() = {kernel("lap_ns 5000")};
+  const SessionResult result = run();
+  ASSERT_EQ(result.work.rounds.size(), 1u);
+  EXPECT_EQ(result.work.rounds[0].role, RoundRole::accelerator) << "no start is judged";
+  EXPECT_NE(result.work.facts.at("hints"), "");
+  EXPECT_NE(result.work.facts.at("exemplar"), "");
+  EXPECT_NE(result.work.facts.at("exemplar_task"), "Relu");
 }
 
 TEST_F(ASession, EndsWhenARoundCannotBeRecorded) {

@@ -6,6 +6,7 @@
 #include "agents/author.h"
 #include "cli/model_flags.h"
 #include "cli/numbers.h"
+#include "cli/search_flags.h"
 
 namespace kw::cli {
 namespace {
@@ -13,14 +14,18 @@ namespace {
 constexpr int kMostRounds = 1000;
 constexpr int kMostInFlight = 256;
 
+std::string names_of_authors() {
+  std::string names;
+  for (const agents::AuthorKind& kind : agents::all_authors()) names += (names.empty() ? "" : ", ") + kind.name;
+  return names;
+}
+
 }  // namespace
 
 Option author_option() {
-  std::string names = "templates";
-  for (const agents::AuthorKind& kind : agents::all_authors()) names += ", " + kind.name;
   return {.name = "--author",
           .value = "NAME",
-          .help = "who writes the candidates: " + names + " (all but the first with --model)"};
+          .help = "who writes the candidates: templates, " + names_of_authors() + " (all but the first with --model)"};
 }
 
 Option in_flight_option() {
@@ -33,13 +38,18 @@ std::vector<Option> agent_options() {
   std::vector<Option> options = {
       {.name = "--rounds", .value = "N", .help = "with a model: how many rounds; unless said 10, or 1 for oneshot"},
       in_flight_option(),
+      {.name = "--start",
+       .value = "WHAT",
+       .help = "with a model: the kernel to begin with: nothing, plain, best (of the record) or a FILE; unless said "
+               "nothing",
+       .completes = Completes::file},
       {.name = "--prompts",
        .value = "DIR",
        .help = "with a model: prompts of your own, by the names in prompts/",
        .completes = Completes::file},
       {.name = "--repo",
        .value = "DIR",
-       .help = "with a model: a framework's sources to show of",
+       .help = "with a model: sources that it is shown a map of and may look into",
        .completes = Completes::file}};
   for (Option& option : model_options()) options.push_back(std::move(option));
   return options;
@@ -51,13 +61,12 @@ bool wants_model(const Arguments& arguments) {
 
 Status check_author(const Arguments& arguments) {
   if (!wants_model(arguments)) {
-    if (arguments.has("--model"))
-      return fail("--model needs an author that asks it: --author moka, oneshot, passk or refine");
+    if (arguments.has("--model")) return fail("--model needs an author that asks it: --author {}", names_of_authors());
     return {};
   }
   const auto found = agents::find_author(arguments.text("--author"));
   if (!found.ok())
-    return fail("{}; there are templates, and with a model moka, oneshot, passk and refine", found.error().message);
+    return fail("{}; there are templates, and with a model {}", found.error().message, names_of_authors());
   return {};
 }
 
@@ -72,6 +81,11 @@ Result<runs::AuthorTerms> author_terms(const Arguments& arguments, runs::AuthorT
   terms.in_flight = static_cast<int>(in_flight);
   if (arguments.has("--prompts")) terms.prompts = std::filesystem::absolute(arguments.text("--prompts")).string();
   if (arguments.has("--repo")) terms.repository = std::filesystem::absolute(arguments.text("--repo")).string();
+  if (arguments.has("--start")) terms.start = arguments.text("--start");
+  if (!terms.temperature) terms.temperature = author.temperature;
+  if (arguments.has("--seed")) {
+    KW_TRY(terms.seed, seed_of(arguments));
+  }
   const auto overrule = [&](const char* flag, std::optional<double>& term) -> Status {
     KW_TRY(const auto given, amount(arguments, flag));
     if (given) term = given;

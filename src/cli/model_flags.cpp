@@ -33,6 +33,10 @@ Result<std::optional<double>> amount(const Arguments& arguments, const std::stri
 }
 
 Result<llm::Client> client_named(const std::string& model, bool no_stream, llm::ClientOptions options) {
+  if (model.empty() && !options.replay.empty()) {
+    KW_TRY(const std::string recorded, llm::recorded_model(options.replay));
+    return client_named(recorded, no_stream, std::move(options));
+  }
   if (model.empty())
     return fail("which model? --model openai:NAME, anthropic:NAME, command:PROGRAM, or one of kw.toml");
   KW_TRY(llm::Endpoint endpoint, llm::endpoint_named(model, settings::config_with("model", model)));

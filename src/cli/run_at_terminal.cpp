@@ -190,22 +190,6 @@ Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const run
   return order.out.empty() ? report_figures(terminal, run) : print_searched(terminal, run, results[0]);
 }
 
-Result<AuthorRun> work_with_author(const Terminal& terminal, std::int64_t run, const runs::AuthorTerms& terms,
-                                   llm::Client& client, const runs::Rivals& rivals) {
-  KW_TRY(const agents::Prompts prompts, agents::Prompts::open(terms.prompts));
-  KW_TRY(const store::RunSummary summary, terminal.store.run(run));
-  KW_TRY(const runs::Order order, runs::order_of(summary));
-  runs::Workplace workplace(terminal.store, order.rules.device);
-  agents::AuthorWork author(terms, rivals, client, prompts);
-  KW_CHECK(work(terminal, workplace, run, author));
-  return AuthorRun{.run = run,
-                   .author = terms.author,
-                   .model = client.name(),
-                   .spent = client.spent(),
-                   .timings = workplace.judges().timings(),
-                   .tasks = author.results()};
-}
-
 Result<int> print_author_run(const Terminal& terminal, const AuthorRun& done) {
   KW_TRY(const store::RunSummary summary, terminal.store.run(done.run));
   KW_TRY(const runs::Order order, runs::order_of(summary));
@@ -216,17 +200,34 @@ Result<AuthorRun> ask_author(const Arguments& arguments, const Terminal& termina
                              const runs::Rivals& rivals, std::optional<std::int64_t> run) {
   KW_TRY(runs::AuthorTerms terms, author_terms(arguments, order.author));
   KW_TRY(llm::Client client, client_of(terms, arguments));
+  KW_TRY(const agents::Prompts prompts, agents::Prompts::open(terms.prompts));
+  std::unique_ptr<agents::Decisions> decisions;
+  if (arguments.has("--record")) {
+    KW_TRY(decisions, agents::Decisions::to_record(arguments.text("--record")));
+  } else if (arguments.has("--replay")) {
+    KW_TRY(decisions, agents::Decisions::to_replay(arguments.text("--replay")));
+  }
   if (!run) {
     constexpr double kRound_s = 0.4;  // of timing, for each round
     order.kind = store::RunKind::rounds;
     order.rules.budget_s = kRound_s;
     order.rivals = rivals.names();
+    KW_CHECK(runs::take_start(terms, order));
+    terms.prompts_version = prompts.version();
     order.author = terms;
     order.author.asked = client.name();
     order.author.model = client.without_secrets(terms.model);
     KW_TRY(run, terminal.store.begin_run(runs::run_of(order, client.without_secrets(command_line())), {}));
   }
-  return work_with_author(terminal, *run, terms, client, rivals);
+  runs::Workplace workplace(terminal.store, order.rules.device);
+  agents::AuthorWork author(terms, rivals, client, prompts, decisions.get());
+  KW_CHECK(work(terminal, workplace, *run, author));
+  return AuthorRun{.run = *run,
+                   .author = terms.author,
+                   .model = client.name(),
+                   .spent = client.spent(),
+                   .timings = workplace.judges().timings(),
+                   .tasks = author.results()};
 }
 
 std::string command_line() {

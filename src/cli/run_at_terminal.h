@@ -45,8 +45,6 @@ struct AuthorRun {
   judge::Timings timings;
   std::vector<agents::AuthoredTask> tasks;  // in the order of the tasks
 };
-Result<AuthorRun> work_with_author(const Terminal& terminal, std::int64_t run, const runs::AuthorTerms& terms,
-                                   llm::Client& client, const runs::Rivals& rivals);
 // As work_on_search.
 Result<int> print_author_run(const Terminal& terminal, const AuthorRun& done);
 // Begins a run of the order's tasks, or goes on with `run`, and prints what came of it. Of the order, what is said of

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "core/tunable_defaults.h"
 
 namespace kw {
 namespace {
@@ -237,6 +238,24 @@ class Expression {
   std::string problem_;
 };
 
+struct Change {
+  std::size_t begin, end;
+  std::string text;
+};
+
+std::string changed(std::string_view source, std::vector<Change> changes) {
+  std::ranges::sort(changes, std::greater<>(), &Change::begin);
+  std::string text(source);
+  for (const Change& change : changes) text.replace(change.begin, change.end - change.begin, change.text);
+  return text;
+}
+
+// Behind the semicolon of what ends here, and the rest of its line.
+std::size_t with_its_line(std::string_view source, std::size_t end) {
+  const std::size_t line_end = source.find('\n', end);
+  return line_end == std::string_view::npos ? source.size() : line_end + 1;
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -292,10 +311,6 @@ Result<Tunables> read_tunables(std::string_view source) {
 
 Result<std::string> with_tunables_fixed(std::string_view source, const Choice& choice) {
   const std::string text = without_comments(source);
-  struct Change {
-    std::size_t begin, end;
-    std::string text;
-  };
   std::vector<Change> changes;
   KW_TRY(const std::vector<Use> tunes, uses_of("KW_TUNE", text));
   for (const Use& use : tunes) {
@@ -307,16 +322,53 @@ Result<std::string> with_tunables_fixed(std::string_view source, const Choice& c
   for (const char* macro : {"KW_COMPILER", "KW_FLAGS"}) {
     KW_TRY(const std::vector<Use> uses, uses_of(macro, text));
     for (const Use& use : uses) {
-      // With its semicolon and the rest of its line.
-      std::size_t end = source.find('\n', use.end);
-      end = end == std::string_view::npos ? source.size() : end + 1;
-      changes.push_back({use.begin, end, ""});
+      changes.push_back({use.begin, with_its_line(source, use.end), ""});
     }
   }
-  std::ranges::sort(changes, std::greater<>(), &Change::begin);
-  std::string fixed(source);
-  for (const Change& change : changes) fixed.replace(change.begin, change.end - change.begin, change.text);
-  return fixed;
+  return changed(source, std::move(changes));
+}
+
+Result<std::string> with_defaults(std::string_view source, const Settings& settings, const BuildOptions& options) {
+  const std::string text = without_comments(source);
+  std::vector<Change> changes;
+  KW_TRY(const std::vector<Use> tunes, uses_of("KW_TUNE", text));
+  for (const Use& use : tunes) {
+    const auto set = settings.find(use.arguments[0]);
+    if (set == settings.end()) continue;
+    std::vector<std::string> words = {set->first, set->second};
+    // With nothing but a default, that default is the one value worth trying.
+    words.insert(words.end(), use.arguments.begin() + (use.arguments.size() == 2 ? 1 : 2), use.arguments.end());
+    changes.push_back({use.begin, use.end, fmt::format("KW_TUNE({})", fmt::join(words, ", "))});
+  }
+  std::string added;
+  for (const auto& [name, macro, usual] :
+       {std::tuple{"compiler", "KW_COMPILER", &options.compilers}, std::tuple{"flags", "KW_FLAGS", &options.flags}}) {
+    const auto set = settings.find(name);
+    if (set == settings.end()) continue;
+    KW_TRY(const std::vector<Use> uses, uses_of(macro, text));
+    std::vector<std::string> words = {'"' + set->second + '"'};
+    const auto add = [&](const std::string& word) {
+      if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+    };
+    for (const Use& use : uses) {
+      for (const std::string& word : use.arguments) add(word);
+    }
+    if (uses.empty()) {
+      for (const std::string& word : *usual) add('"' + word + '"');
+      added += fmt::format("{}({});\n", macro, fmt::join(words, ", "));
+      continue;
+    }
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (i == 0) changes.push_back({uses[i].begin, uses[i].end, fmt::format("{}({})", macro, fmt::join(words, ", "))});
+      if (i > 0) changes.push_back({uses[i].begin, with_its_line(source, uses[i].end), ""});
+    }
+  }
+  if (!added.empty()) {
+    const std::size_t include = source.find("#include <kernelwright.h>");
+    const std::size_t at = include == std::string_view::npos ? 0 : with_its_line(source, include);
+    changes.push_back({at, at, added});
+  }
+  return changed(source, std::move(changes));
 }
 
 Result<Settings> parse_settings(const std::vector<std::string>& texts) {

@@ -1,5 +1,7 @@
 #include "core/tunables.h"
 
+#include "core/tunable_defaults.h"
+
 #include <gtest/gtest.h>
 
 namespace kw {
@@ -114,6 +116,25 @@ TEST(Tunables, AreFixedToConstants) {
   EXPECT_EQ(*fixed,
             "// KW_TUNE(A, 1) in a comment stays\n[[maybe_unused]] static constexpr int TILE = 4;  // rows\n"
             "KW_REQUIRE(TILE > 1);\n");
+}
+
+TEST(Tunables, GetOtherDefaultsInTheSource) {
+  const BuildOptions options = made_up_options();
+  const std::string source =
+      "// KW_TUNE(A, 1) stays\n#include <kernelwright.h>\nKW_TUNE(TILE, 8, 4, 8);  // rows\nKW_TUNE(B, 3);\n";
+  EXPECT_EQ(*with_defaults(source, {{"TILE", "4"}, {"B", "5"}}, options),
+            "// KW_TUNE(A, 1) stays\n#include <kernelwright.h>\nKW_TUNE(TILE, 4, 4, 8);  // rows\nKW_TUNE(B, 5, 3);\n");
+  EXPECT_EQ(*with_defaults(source, {}, options), source);
+  // A source that is built without settings is what the old one was with them.
+  const Settings settings = {{"TILE", "4"}, {"compiler", options.compilers.back()}};
+  const Choice before = *choose(*read_tunables(source), settings, options);
+  const std::string tuned = *with_defaults(source, settings, options);
+  const Choice after = *choose(*read_tunables(tuned), {}, options);
+  EXPECT_EQ(after.compiler, before.compiler);
+  EXPECT_EQ(after.values, before.values);
+  EXPECT_EQ(read_tunables(tuned)->compilers.size(), options.compilers.size()) << tuned;
+  EXPECT_EQ(*with_defaults("KW_COMPILER(\"a\", \"b\");\n", {{"compiler", "b"}}, options),
+            "KW_COMPILER(\"b\", \"a\");\n");
 }
 
 TEST(Settings, AreNamesAndValues) {

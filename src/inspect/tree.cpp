@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <set>
+#include <thread>
 
 #include "base/files.h"
 
@@ -34,9 +36,22 @@ int hits(const std::string& text, const std::vector<std::string>& words) {
       std::ranges::count_if(words, [&](const std::string& word) { return where.find(word) != std::string::npos; }));
 }
 
+// Single letters are no subject.
+std::vector<std::string> words_of(const std::vector<std::string>& subject) {
+  std::vector<std::string> words;
+  for (const std::string& word : subject) {
+    if (word.size() > 1) words.push_back(lower(word));
+  }
+  return words;
+}
+
 }  // namespace
 
-Result<std::vector<TreeFile>> read_tree(const fs::path& folder) {
+int likeness_of(const std::string& text, const std::vector<std::string>& subject) {
+  return hits(text, words_of(subject));
+}
+
+Result<std::vector<TreeFile>> read_tree(const fs::path& folder, const std::vector<TreeFile>* before) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return fail("{}: is no folder", folder.string());
   std::vector<TreeFile> files;
@@ -48,20 +63,47 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder) {
     }
     // A link may lead out of the folder.
     if (entry->is_symlink(error) || !entry->is_regular_file(error) || !is_source(entry->path())) continue;
-    const auto text = read_file(entry->path(), kMostBytes, Links::refuse);
-    if (!text.ok()) continue;
-    files.push_back({.path = entry->path().lexically_relative(folder).string(),
-                     .scopes = outline_of(*text, Listed::declarations_too)});
+    std::error_code unreadable;
+    const std::uint64_t bytes = entry->file_size(unreadable);
+    const auto changed = entry->last_write_time(unreadable).time_since_epoch().count();
+    if (unreadable || bytes > kMostBytes) continue;
+    files.push_back({.path = entry->path().lexically_relative(folder).string(), .bytes = bytes, .changed = changed});
   }
   if (error) return fail("{}: {}", folder.string(), error.message());
-  return files;
+
+  std::vector<char> read(files.size(), 1);
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < files.size();) {
+      TreeFile& file = files[i];
+      if (before != nullptr) {
+        const auto known = std::ranges::lower_bound(*before, file.path, {}, &TreeFile::path);
+        if (known != before->end() && known->path == file.path && known->bytes == file.bytes &&
+            known->changed == file.changed) {
+          file.scopes = known->scopes;
+          continue;
+        }
+      }
+      const auto text = read_file(folder / file.path, kMostBytes, Links::refuse);
+      read[i] = text.ok() ? 1 : 0;
+      if (text.ok()) file.scopes = outline_of(*text, Listed::declarations_too);
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned i = 1; i < std::min(std::thread::hardware_concurrency(), 8u) && files.size() > 50; ++i)
+      workers.emplace_back(work);
+    work();
+  }
+  std::vector<TreeFile> all;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (read[i] != 0) all.push_back(std::move(files[i]));
+  }
+  return all;
 }
 
 std::vector<TreeFile> sorted_by_likeness(std::vector<TreeFile> files, const std::vector<std::string>& subject) {
-  std::vector<std::string> words;
-  for (const std::string& word : subject) {
-    if (word.size() > 1) words.push_back(lower(word));
-  }
+  const std::vector<std::string> words = words_of(subject);
   for (TreeFile& file : files) {
     file.likeness = 3 * hits(file.path, words);
     for (const Scope& scope : file.scopes) file.likeness += hits(scope.name, words);

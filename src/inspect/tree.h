@@ -14,11 +14,17 @@ namespace kw::inspect {
 struct TreeFile {
   std::string path;  // from the folder
   std::vector<Scope> scopes;
-  int likeness = 0;  // how often the subject's words stand in its path and its names
+  int likeness = 0;          // how often the subject's words stand in its path and its names
+  std::uint64_t bytes = 0;   // of the file as it was read
+  std::int64_t changed = 0;  // when it was last written
 };
 
-// C, C++ and CUDA files, in no order.
-Result<std::vector<TreeFile>> read_tree(const std::filesystem::path& folder);
+// C, C++ and CUDA files, in no order, on all cores. What is in `before` is taken over for files that did not change;
+// it is sorted by path.
+Result<std::vector<TreeFile>> read_tree(const std::filesystem::path& folder,
+                                        const std::vector<TreeFile>* before = nullptr);
+// How many of the subject's words stand in a text, without regard to case.
+int likeness_of(const std::string& text, const std::vector<std::string>& subject);
 // Those most like the subject first. Words are matched without regard to case.
 std::vector<TreeFile> sorted_by_likeness(std::vector<TreeFile> files, const std::vector<std::string>& subject);
 // Both.

@@ -49,15 +49,6 @@ std::string unmarked(const std::string& text, bool with_facts) {
   return plain;
 }
 
-std::string key_of(const std::string& model, const Request& request) {
-  Json identity = {model, request.most_tokens, request.temperature ? Json(*request.temperature) : Json()};
-  for (const Message& message : request.messages) {
-    identity.push_back(std::string(name_of(message.role)));
-    identity.push_back(unmarked(message.text, false));
-  }
-  return fmt::format("{:016x}", hash_of(identity.dump()));
-}
-
 // The request's lines, each message under a line with its role.
 std::vector<std::string> lines_of(const Request& request) {
   std::vector<std::string> lines;
@@ -83,6 +74,7 @@ Trouble trouble_from(const Json& json) {
 Answer answer_from(const Json& json) {
   Answer answer;
   answer.text = text_of(json.at("text"));
+  answer.served_by = json.value("served_by", "");
   answer.whole = json.at("whole").get<bool>();
   const Json& usage = json.at("usage");
   answer.usage = {.input_tokens = usage.at("input_tokens").get<std::int64_t>(),
@@ -93,9 +85,31 @@ Answer answer_from(const Json& json) {
   return answer;
 }
 
+// The files of a folder's exchanges, in their order.
+Result<std::vector<fs::path>> exchanges_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  if (error) return fail("{}: {}; a folder that --record has filled is needed", folder.string(), error.message());
+  if (files.empty()) return fail("{}: holds no exchanges; --record fills such a folder", folder.string());
+  std::ranges::sort(files);
+  return files;
+}
+
 std::string shown(const std::string& line) { return line.size() > 100 ? line.substr(0, 100) + "..." : line; }
 
 }  // namespace
+
+std::string identity_of(const std::string& model, const Request& request) {
+  Json identity = {model, request.most_tokens, request.temperature ? Json(*request.temperature) : Json()};
+  for (const Message& message : request.messages) {
+    identity.push_back(std::string(name_of(message.role)));
+    identity.push_back(unmarked(message.text, false));
+  }
+  return fmt::format("{:016x}", hash_of(identity.dump()));
+}
 
 Request as_sent(Request request) {
   for (Message& message : request.messages) message.text = unmarked(message.text, true);
@@ -115,7 +129,7 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const fs::path& folder) {
 }
 
 Status Recorder::keep(const std::string& model, const Request& request, const Answer& answer) {
-  const std::string key = key_of(model, request);
+  const std::string key = identity_of(model, request);
   const Request sent = as_sent(request);
   Json messages = Json::array();
   for (const Message& message : sent.messages) {
@@ -123,13 +137,16 @@ Status Recorder::keep(const std::string& model, const Request& request, const An
   }
   const Json exchange = {{"format", kFormat},
                          {"key", key},
+                         {"name", request.name},
                          {"model", model},
                          {"request",
                           {{"most_tokens", request.most_tokens},
                            {"temperature", request.temperature ? Json(*request.temperature) : Json()},
+                           {"seed", request.seed ? Json(*request.seed) : Json()},
                            {"messages", std::move(messages)}}},
                          {"answer",
                           {{"text", lines_of(answer.text)},
+                           {"served_by", answer.served_by},
                            {"whole", answer.whole},
                            {"usage",
                             {{"input_tokens", answer.usage.input_tokens},
@@ -143,15 +160,18 @@ Status Recorder::keep(const std::string& model, const Request& request, const An
   return write_file(file, exchange.dump(1) + "\n");
 }
 
-Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
+Result<std::string> recorded_model(const fs::path& folder) {
+  KW_TRY(const std::vector<fs::path> files, exchanges_in(folder));
+  KW_TRY(const std::string text, read_file(files.front(), kMostBytes));
+  const Json json = Json::parse_quietly(text);
+  if (!json.is_object() || !json.contains("model") || !json["model"].is_string()) {
+    return fail("{}: is no exchange that --record has written", files.front().string());
   }
-  if (error) return fail("{}: {}; a folder that --record has filled is needed", folder.string(), error.message());
-  if (files.empty()) return fail("{}: holds no exchanges; --record fills such a folder", folder.string());
-  std::ranges::sort(files);
+  return json["model"].text();
+}
+
+Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
+  KW_TRY(const std::vector<fs::path> files, exchanges_in(folder));
   auto player = std::make_unique<Player>();
   player->folder_ = folder;
   for (const fs::path& file : files) {
@@ -169,6 +189,7 @@ Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
       }
       player->exchanges_.push_back({.file = file.filename().string(),
                                     .key = json.at("key").get<std::string>(),
+                                    .name = json.value("name", ""),
                                     .model = json.at("model").get<std::string>(),
                                     .lines = lines_of(request),
                                     .answer = answer_from(json.at("answer"))});
@@ -180,7 +201,7 @@ Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
 }
 
 Answer Player::play(const std::string& model, const Request& request) {
-  const std::string key = key_of(model, request);
+  const std::string key = identity_of(model, request);
   const std::lock_guard guard(lock_);
   int played = 0;
   for (Exchange& exchange : exchanges_) {
@@ -190,6 +211,12 @@ Answer Player::play(const std::string& model, const Request& request) {
       return exchange.answer;
     }
     ++played;
+  }
+  // The same question in other words.
+  for (Exchange& exchange : exchanges_) {
+    if (request.name.empty() || exchange.name != request.name || exchange.model != model || exchange.played) continue;
+    exchange.played = true;
+    return exchange.answer;
   }
   if (played > 0) {
     return troubled(Trouble::Kind::unknown,

@@ -2,7 +2,8 @@
 //
 // One JSON file an exchange, texts as lists of lines. A request is known again by the model's name, its messages, its
 // temperature and its limit of tokens; what a clock said (`measured`) does not count. A request that was recorded
-// several times has its answers given back in the order of the files, each once.
+// several times has its answers given back in the order of the files, each once. Where no text is the same, the name of
+// a request finds its answer: compilers and machines word the same question differently.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +21,10 @@ namespace kw::llm {
 
 // The request as it is sent: without the marks of measured facts.
 Request as_sent(Request request);
+// Equal for requests that a cassette does not tell apart.
+std::string identity_of(const std::string& model, const Request& request);
+// The model that a folder of exchanges was recorded with.
+Result<std::string> recorded_model(const std::filesystem::path& folder);
 
 class Recorder {
  public:
@@ -45,6 +50,7 @@ class Player {
   struct Exchange {
     std::string file;
     std::string key;
+    std::string name;
     std::string model;
     std::vector<std::string> lines;  // of the request
     Answer answer;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <random>
+#include <set>
 
 #include "llm/providers.h"
 
@@ -60,6 +61,18 @@ class Client::Turns {
   int free_;
 };
 
+struct Client::Served {
+  std::mutex lock;
+  std::set<std::string> names;
+};
+
+std::string Client::served_by() const {
+  const std::lock_guard guard(served_->lock);
+  std::string all;
+  for (const std::string& name : served_->names) all += (all.empty() ? "" : "; ") + name;
+  return all;
+}
+
 Result<Client> Client::open(Endpoint endpoint, ClientOptions options) {
   Client client;
   const Provider& provider = *endpoint.provider;
@@ -80,6 +93,7 @@ Result<Client> Client::open(Endpoint endpoint, ClientOptions options) {
   }
   client.secrets_ = Secrets(endpoint);
   client.name_ = client.secrets_.hidden(endpoint.name());
+  client.served_ = std::make_shared<Served>();
   client.purse_ = std::make_unique<Purse>(options.budget);
   if (options.at_once > 0) client.turns_ = std::make_shared<Turns>(options.at_once);
   client.endpoint_ = std::move(endpoint);
@@ -107,6 +121,11 @@ Answer Client::ask(const Request& request, const std::stop_token& stop) {
                      static_cast<double>(answer.usage.output_tokens) * endpoint_.output_price.value_or(0)) /
                     1e6;
   answer.text = secrets_.hidden(std::move(answer.text));
+  answer.served_by = secrets_.hidden(std::move(answer.served_by));
+  if (!answer.served_by.empty()) {
+    const std::lock_guard guard(served_->lock);
+    served_->names.insert(answer.served_by);
+  }
   if (answer.trouble) answer.trouble->message = secrets_.hidden(std::move(answer.trouble->message));
   purse_->pay(answer);
   const bool the_models_own = !answer.trouble || (answer.trouble->kind != Trouble::Kind::cancelled &&

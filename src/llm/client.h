@@ -38,6 +38,8 @@ class Client {
   Spent spent() const { return purse_->spent(); }
   // The text without keys.
   std::string without_secrets(std::string text) const { return secrets_.hidden(std::move(text)); }
+  // What endpoints said of themselves, each once: "gpt-5-2025-08-07, fp_1a2b"; empty: nothing.
+  std::string served_by() const;
   // Why nothing may be asked any more; none while something is left.
   std::optional<Trouble> spent_up() const { return purse_->empty(); }
 
@@ -53,6 +55,8 @@ class Client {
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Player> player_;
   std::shared_ptr<Turns> turns_;  // none: no limit
+  struct Served;
+  std::shared_ptr<Served> served_;
 };
 
 }  // namespace kw::llm

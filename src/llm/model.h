@@ -29,6 +29,8 @@ struct Request {
   std::vector<Message> messages;  // a system message may stand first
   int most_tokens = 8192;         // of the answer
   std::optional<double> temperature;
+  std::optional<std::int64_t> seed;  // of sampling, for endpoints that take one
+  std::string name;                  // what a tape calls it besides its text: "Relu, round 3, question 2"; not sent
 };
 
 // What the endpoint says that an exchange used. Where it says nothing, a guess from the texts' lengths.
@@ -73,6 +75,7 @@ std::string_view name_of(Trouble::Kind kind);
 
 struct Answer {
   std::string text;
+  std::string served_by;  // what the endpoint says that it is: the model's version, the server's
   Usage usage;
   bool whole = true;  // false: cut at most_tokens
   std::optional<Trouble> trouble;

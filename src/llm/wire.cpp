@@ -24,6 +24,7 @@ bool is_stream(const Response& response) { return response.content_type.starts_w
 Answer as_answer(Heard heard, const Endpoint& endpoint, const Request& request) {
   Answer answer;
   answer.usage = heard.usage;
+  answer.served_by = heard.served_by;
   // Servers leave out either number, or both: no question takes no tokens.
   if (answer.usage.input_tokens == 0) {
     for (const Message& message : request.messages) answer.usage.input_tokens += guessed_tokens(message.text);
@@ -58,6 +59,15 @@ std::int64_t count_in(const Json& object, const char* name) {
   if (!object.is_object()) return 0;
   const auto found = object.find(name);
   return found != nullptr && found->is_number() ? std::max<std::int64_t>(0, found->get<std::int64_t>()) : 0;
+}
+
+void take_server(const Json& object, Heard& heard) {
+  if (!heard.served_by.empty() || !object.is_object()) return;
+  for (const char* field : {"model", "system_fingerprint"}) {
+    const auto found = object.find(field);
+    if (found == nullptr || !found->is_string() || found->text().empty()) continue;
+    heard.served_by += (heard.served_by.empty() ? "" : ", ") + found->text().substr(0, 200);
+  }
 }
 
 Trouble trouble_in_stream(const Json& error, const std::string& busy_types) {

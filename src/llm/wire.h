@@ -19,6 +19,7 @@ struct Heard {
   bool finished = false;           // the model said that it is done
   bool closed = false;             // the stream said its last word
   Usage usage;                     // zero where nothing was said
+  std::string served_by;           // the model's version, and the server's, in its own words
   std::optional<Trouble> trouble;  // an error inside of the answer
 };
 
@@ -47,6 +48,9 @@ class Hearing {
 
 Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endpoint, const Request& request,
                 const std::stop_token& stop);
+
+// Takes over what an answer, or an event, says of the model that wrote it.
+void take_server(const Json& object, Heard& heard);
 
 // A number that may be missing or null.
 std::int64_t count_in(const Json& object, const char* name);

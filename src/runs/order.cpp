@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "runs/case_record.h"
+#include "runs/kernel_file.h"
 #include "suites/task_snapshot.h"
+#include "targets/target.h"
 
 namespace kw::runs {
 namespace {
@@ -37,7 +39,11 @@ Json json_of(const AuthorTerms& terms) {
                {"model", terms.model},
                {"asked", terms.asked},
                {"rounds", terms.rounds},
-               {"in_flight", terms.in_flight}};
+               {"in_flight", terms.in_flight},
+               {"start", terms.start},
+               {"prompts_version", terms.prompts_version},
+               {"temperature", terms.temperature ? Json(*terms.temperature) : Json()},
+               {"seed", terms.seed ? Json(*terms.seed) : Json()}};
   if (!terms.prompts.empty()) json["prompts"] = terms.prompts;
   if (!terms.repository.empty()) json["repo"] = terms.repository;
   if (terms.tokens) json["tokens"] = *terms.tokens;
@@ -54,6 +60,12 @@ AuthorTerms author_terms(const Json& json) {
   terms.asked = json.value("asked", "");
   terms.rounds = whole_at(json, "rounds", 0);
   terms.in_flight = whole_at(json, "in_flight", 1);
+  // Before there was a choice, authors began with the plain kernel.
+  terms.start = json.value("start", json.contains("kernel") ? "own" : "plain");
+  terms.prompts_version = json.value("prompts_version", "");
+  if (json.contains("temperature") && json["temperature"].is_number())
+    terms.temperature = json["temperature"].get<double>();
+  if (json.contains("seed") && json["seed"].is_number()) terms.seed = json["seed"].get<std::int64_t>();
   terms.prompts = json.value("prompts", "");
   terms.repository = json.value("repo", "");
   terms.tokens = number_at(json, "tokens");
@@ -131,6 +143,20 @@ Status read_tasks(const Json& json, Order& order) {
 }
 
 }  // namespace
+
+Status take_start(AuthorTerms& terms, Order& order) {
+  if (terms.start != "nothing" && terms.start != "plain" && terms.start != "best") {
+    if (!targets::is_source(terms.start))
+      return fail("--start {}: say nothing, plain, best, or a source file", terms.start);
+    if (order.kernel)
+      return fail("--start {}: the kernel to begin with is {} already", terms.start, order.kernel->name);
+    if (order.tasks.size() != 1)
+      return fail("--start {}: a kernel belongs to one task, and there are {}", terms.start, order.tasks.size());
+    KW_TRY(order.kernel, read_kernel(terms.start));
+  }
+  if (order.kernel) terms.start = "own";
+  return {};
+}
 
 store::NewRun run_of(const Order& order, const std::string& command) {
   store::NewRun run{.command = command, .suite = as_utf8(order.suite), .rules = json_of(order).dump()};

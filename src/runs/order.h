@@ -33,12 +33,16 @@ struct SearchTerms {
 // Of an author that asks a language model. What the model may cost is for each sitting.
 struct AuthorTerms {
   std::string author;
-  std::string model;  // as it was named
-  std::string asked;  // what the model calls itself
-  int rounds = 0;     // 0: as many as the author usually takes
-  int in_flight = 1;  // requests at once
+  std::string model;              // as it was named
+  std::string asked;              // what the model calls itself
+  int rounds = 0;                 // 0: as many as the author usually takes
+  int in_flight = 1;              // requests at once
+  std::string start = "nothing";  // nothing, plain, best; own: the order's kernel
   std::string prompts = {};
+  std::string prompts_version = {};  // of all prompts together
   std::string repository = {};
+  std::optional<double> temperature = {};  // none: the endpoint's own
+  std::optional<std::int64_t> seed = {};   // of sampling
   std::optional<double> tokens = {};
   std::optional<double> usd = {};
   std::optional<double> seconds = {};
@@ -59,6 +63,9 @@ struct Order {
   SearchTerms search = {};
   AuthorTerms author = {};
 };
+
+// --start nothing, plain, best, or a file, whose kernel then is the order's.
+Status take_start(AuthorTerms& terms, Order& order);
 
 // The run as the store begins it.
 store::NewRun run_of(const Order& order, const std::string& command);

@@ -5,12 +5,32 @@
 #include "runs/task_text.h"
 
 namespace kw::runs {
+
+std::string counted_form(const ops::Graph& graph) {
+  for (const ops::GraphNode& node : graph.nodes) {
+    const std::string& op = node.call.op->name;
+    // Minimal filtering and transforms of convolutions, Strassen's product and its kin, fast Fourier transforms.
+    for (const char* one : {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv"}) {
+      if (op == one) return "direct form of the convolution";
+    }
+    for (const char* one : {"MatMul", "Gemm", "Einsum", "MatMulInteger", "QLinearMatMul", "Attention"}) {
+      if (op == one) return "direct form of the product";
+    }
+    for (const char* one : {"DFT", "STFT"}) {
+      if (op == one) return "direct form of the transform";
+    }
+  }
+  return {};
+}
+
 std::string performance_text(const ops::Graph& graph, const Verdict& verdict, const targets::LeastTime* least,
                              const std::string& code, Mark mark) {
   const auto said = [&](const std::string& fact) { return mark != nullptr ? mark(fact) : fact; };
   std::string text;
   if (verdict.time_ns)
     text += fmt::format("time: {} a call, {} caches\n", said(time_text(*verdict.time_ns)), verdict.caches);
+  if (verdict.accepted() && verdict.max_error > 0)
+    text += fmt::format("largest error: {} of what is allowed\n", said(fmt::format("{:.2f}", verdict.max_error)));
   for (const Speedup& one : verdict.speedups) {
     text += fmt::format("against {}: {} times as fast{}\n", one.rival,
                         said(fmt::format("{:.2f} [{:.2f}, {:.2f}]", one.median, one.low, one.high)),
@@ -20,12 +40,20 @@ std::string performance_text(const ops::Graph& graph, const Verdict& verdict, co
     const Cost cost = ops::cost_of(graph);
     text += fmt::format("work: {:.3g} flop, at least {:.3g} bytes moved, {:.2g} flop a byte\n", cost.flops,
                         cost.bytes(), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
-    text += fmt::format("roof: no kernel can be faster than {}; the limit is {}\n", said(time_text(least->ns())),
-                        least->by_moving() ? "moving bytes (caches, memory)" : "arithmetic");
+    // A bound by arithmetic is one of the form whose operations were counted.
+    const std::string form = least->by_moving() ? "" : counted_form(graph);
+    text +=
+        fmt::format("roof: {} takes at least {}; the limit is {}{}\n", form.empty() ? "a kernel" : "the " + form,
+                    said(time_text(least->ns())), least->by_moving() ? "moving bytes (caches, memory)" : "arithmetic",
+                    form.empty() ? ""
+                                 : fmt::format(". Another algorithm, with fewer operations, may be faster; moving the "
+                                               "bytes alone takes {}",
+                                               said(time_text(least->moving_ns))));
     if (verdict.time_ns && least->ns() > 0) {
       const double share = least->ns() / *verdict.time_ns;
-      text += fmt::format("this kernel reaches {} of the roof{}\n", said(fmt::format("{:.1f} %", 100 * share)),
-                          share > 0.7 ? said(": little is left to gain") : "");
+      text += fmt::format("this kernel reaches {} of {}{}\n", said(fmt::format("{:.1f} %", 100 * share)),
+                          form.empty() ? "the roof" : "the roof of the " + form,
+                          share > 0.7 && form.empty() ? said(": little is left to gain") : "");
     }
   }
   text += code;

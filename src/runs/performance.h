@@ -11,6 +11,10 @@
 
 namespace kw::runs {
 
+// How the operations of a task are counted, where another algorithm may do with fewer: "direct form"; empty where each
+// way to compute it takes as many.
+std::string counted_form(const ops::Graph& graph);
+
 // `least` is null where it is not known; `code` is what the target says of the built kernel, or empty. Times are handed
 // through `mark`, so that whoever sends them on can tell what a clock said.
 using Mark = std::string (*)(const std::string& fact);

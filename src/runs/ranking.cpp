@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/settings_json.h"
 #include "runs/case_record.h"
+#include "runs/machine.h"
 
 namespace kw::runs {
 namespace {
@@ -53,6 +55,18 @@ Result<std::string> snapshot_meant(const store::Store& store, const std::string&
   KW_TRY(const auto snapshots, store.snapshots_of(name));
   if (std::ranges::find(snapshots, hash) != snapshots.end()) return hash;
   return snapshots.empty() ? std::string() : snapshots.front();
+}
+
+Result<std::optional<BestKernel>> best_kernel(const store::Store& store, const Task& task, const std::string& device) {
+  KW_TRY(const std::string snapshot, snapshot_meant(store, task.name, &task));
+  if (snapshot.empty()) return std::optional<BestKernel>();
+  KW_TRY(std::vector<AcceptedKernel> accepted, store.accepted_kernels(snapshot, machine_identity(device)));
+  if (accepted.empty()) return std::optional<BestKernel>();
+  const Ranking ranking = ranking_of(std::move(accepted));
+  BestKernel best;
+  KW_TRY(best.source, store.source(ranking.best.source_hash));
+  KW_TRY(best.settings, settings_from_json(ranking.best.settings));
+  return std::optional(std::move(best));
 }
 
 Result<std::vector<std::string>> recorded_tasks(const store::Store& store) {

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "core/task.h"
+#include "core/tunables.h"
 #include "store/store.h"
 
 namespace kw::runs {
@@ -28,6 +29,13 @@ Ranking ranking_of(std::vector<store::AcceptedKernel> all);
 // The hash of the snapshot that is meant: the task as it is `now`, if it was judged so; else the one of that name that
 // was judged last; empty where there is none.
 Result<std::string> snapshot_meant(const store::Store& store, const std::string& name, const Task* now);
+
+// The fastest kernel for a task that was accepted and timed on this machine; none where there is none.
+struct BestKernel {
+  std::string source;
+  Settings settings;
+};
+Result<std::optional<BestKernel>> best_kernel(const store::Store& store, const Task& task, const std::string& device);
 
 // The names of all tasks of the record: the nearest of them are offered.
 Result<std::vector<std::string>> recorded_tasks(const store::Store& store);

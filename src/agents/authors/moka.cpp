@@ -12,15 +12,15 @@
 namespace kw::agents::authors {
 namespace {
 
-constexpr int kMostRepairs = 2;  // of one kernel, in a row
-constexpr int kPatience = 3;     // rounds without a better kernel, before another branch is tried
-constexpr double kBetter = 1.01;
+constexpr int kMostRepairs = 2;        // of one kernel, in a row
+constexpr int kMostTries = 3;          // of one plan
+constexpr int kPatience = 3;           // rounds without a better kernel, before another branch is tried
 constexpr double kWorthABranch = 0.5;  // of the best one's speed
 
 const std::vector<Field> kDebuggerPlan = {
     {"reflection", 600}, {"cause", 1000}, {"reach", 20, {"local", "cross"}}, {"plan", 3500}};
 const std::vector<Field> kAcceleratorPlan = {
-    {"reflection", 600}, {"bottleneck", 1000}, {"method", 120}, {"plan", 3500}};
+    {"reflection", 600}, {"bottleneck", 1000}, {"method", 400}, {"plan", 3500}};
 
 std::string normal(const std::string& method) {
   std::string text;
@@ -36,95 +36,111 @@ bool failed(const Round& round) { return !round.right(); }
 class Moka : public Author {
  public:
   Round next(Work& work, Talk& talk) override {
-    const Round& base = where_to_begin(work);
-    const bool repair = failed(base);
-    Round round{.parent = base.number, .role = repair ? RoundRole::debugger : RoundRole::accelerator};
+    const Round* base = where_to_begin(work);
+    if (base == nullptr) return first(work, talk);
+    const bool repair = failed(*base);
+    Round round{.parent = base->number, .role = repair ? RoundRole::debugger : RoundRole::accelerator};
 
     Facts facts = work.facts;
-    facts["kernel"] = base.source;
-    facts["verdict"] = verdict_text(base);
-    facts["performance"] = base.performance;
+    facts["kernel"] = base->source;
+    facts["verdict"] = verdict_text(*base);
+    facts["performance"] = base->performance;
     facts["history"] = history_text(work);
     const Plan plan =
-        repair ? ask_for_plan("debugger", facts, kDebuggerPlan, {}, talk, round.problem)
-               : ask_for_plan("accelerator", facts, kAcceleratorPlan, methods_that_failed(work), talk, round.problem);
+        repair ? ask_for_plan("debugger", facts, kDebuggerPlan, {}, talk, round)
+               : ask_for_plan("accelerator", facts, kAcceleratorPlan, methods_that_failed(work), talk, round);
     if (!round.problem.empty()) return round;
     round.plan = plan.fields;
     work.rounds.back().reflection = plan.of("reflection");
 
     facts["plan"] = repair ? "Cause: " + plan.of("cause") + "\n" + plan.of("plan")
                            : "Method: " + plan.of("method") + "\n" + plan.of("plan");
-    const auto answer = talk.ask({{llm::Role::user, talk.prompts().text("coder", facts)}}, round.problem);
-    if (!answer) return round;
-    take_code(round, *answer, base.source);
+    ask_for_code(round, talk.prompts().text("coder", facts), base->source, talk);
     return round;
   }
 
  private:
-  static const Round& where_to_begin(const Work& work) {
+  // From nothing: the Coder writes the first kernel from the task alone.
+  static Round first(const Work& work, Talk& talk) {
+    Round round{.role = RoundRole::coder};
+    ask_for_code(round, first_question(work, talk), work.start, talk);
+    return round;
+  }
+
+  // Null: there is no kernel yet.
+  static const Round* where_to_begin(const Work& work) {
+    if (work.rounds.empty()) return nullptr;
     const Round* best = work.best();
     // A failed kernel is repaired a few times; a round without a kernel changed nothing.
     int repairs = 0;
     for (auto each = work.rounds.rbegin(); each != work.rounds.rend() && each->role == RoundRole::debugger; ++each)
       ++repairs;
     const Round& last = work.rounds.back();
-    if (failed(last) && !last.source.empty() && (repairs < kMostRepairs || best == nullptr)) return last;
+    if (failed(last) && !last.source.empty() && (repairs < kMostRepairs || best == nullptr)) return &last;
     if (best == nullptr) {
       for (auto each = work.rounds.rbegin(); each != work.rounds.rend(); ++each) {
-        if (!each->source.empty()) return *each;
+        if (!each->source.empty()) return &*each;
       }
-      return work.rounds.front();
+      return nullptr;
     }
     // A branch: the next best of another source, when the best one led nowhere.
     const int since = static_cast<int>(work.rounds.size()) - 1 - best->number;
     if (since >= kPatience && since % 2 == 1) {
       const Round* second = nullptr;
       for (const Round& round : work.rounds) {
-        if (round.right() && round.source != best->source && round.role != RoundRole::start &&
-            (second == nullptr || round.speed() > second->speed())) {
+        if (round.right() && &round != best && round.role != RoundRole::start &&
+            (second == nullptr || round.standing > second->standing)) {
           second = &round;
         }
       }
-      if (second != nullptr && second->speed() > kWorthABranch * best->speed()) return *second;
+      if (second != nullptr && second->standing > kWorthABranch * best->standing) return second;
     }
-    return *best;
+    return best;
   }
 
+  // Struck out: methods that were carried out right, by repairs and the tuner too, and made nothing faster. One that
+  // never came to a right kernel has not been tried.
   static std::vector<std::string> methods_that_failed(const Work& work) {
     std::vector<std::string> methods;
     for (const Round& round : work.rounds) {
       const auto method = round.plan.find("method");
-      if (method == round.plan.end() || round.parent < 0) continue;
-      const Round& parent = work.rounds[static_cast<std::size_t>(round.parent)];
-      // One that was repaired afterwards did not fail.
-      const bool repaired = std::ranges::any_of(work.rounds, [&](const Round& other) {
-        return other.parent == round.number && other.role == RoundRole::debugger && other.right() &&
-               other.speed() > parent.speed() * kBetter;
-      });
-      if (!repaired && round.speed() < parent.speed() * kBetter) methods.push_back(method->second);
+      if (method == round.plan.end() || round.role != RoundRole::accelerator) continue;
+      std::vector<int> line = {round.number};  // it, its repairs, and what the tuner made of them
+      bool right = round.right();
+      bool helped = round.beside && round.beside->faster();
+      for (const Round& other : work.rounds) {
+        if (std::ranges::find(line, other.parent) == line.end()) continue;
+        if (other.role != RoundRole::debugger && other.role != RoundRole::tuner) continue;
+        line.push_back(other.number);
+        right = right || other.right();
+        helped = helped || (other.beside && other.beside->faster());
+      }
+      if (right && !helped) methods.push_back(method->second);
     }
     return methods;
   }
 
-  // A plan that fits its schema and repeats no failure; one try to mend it.
+  // A plan that fits its schema and repeats no failure; what does not is asked for again within the round.
   static Plan ask_for_plan(const std::string& prompt, const Facts& facts, const std::vector<Field>& schema,
-                           const std::vector<std::string>& failures, Talk& talk, std::string& problem) {
+                           const std::vector<std::string>& failures, Talk& talk, Round& round) {
     std::vector<llm::Message> messages = {{llm::Role::user, talk.prompts().text(prompt, facts)}};
     Plan plan;
-    for (int tries = 0; tries < 2; ++tries) {
-      const auto answer = talk.ask(messages, problem);
+    for (int tries = 1;; ++tries) {
+      const auto answer = talk.ask(messages, round.problem);
       if (!answer) return plan;
       plan = plan_in(*answer, schema);
       for (const std::string& method : failures) {
         if (plan.problem.empty() && normal(plan.of("method")) == normal(method)) {
-          plan.problem = "the method '" + method + "' was tried before and failed; plan another one";
+          plan.problem = "the method '" + method + "' was carried out right before and did not help; plan another one";
         }
       }
       if (plan.problem.empty()) return plan;
+      if (tries == kMostTries) break;
+      round.mended.push_back("no plan: " + plan.problem);
       messages.push_back({llm::Role::assistant, *answer});
       messages.push_back({llm::Role::user, talk.prompts().text("repair", {{"problem", plan.problem}})});
     }
-    problem = "no plan: " + plan.problem;
+    round.problem = "no plan: " + plan.problem;
     return plan;
   }
 };
@@ -136,6 +152,7 @@ AuthorKind moka() {
           .about = "Debugger and Accelerator plan, a Coder executes; each round begins with the best kernel",
           .usual_rounds = 10,
           .judges_the_start = true,
+          .mends = true,
           .make = [] { return std::unique_ptr<Author>(new Moka); }};
 }
 

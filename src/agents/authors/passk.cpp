@@ -14,10 +14,11 @@ class PassK : public Author {
 }  // namespace
 
 AuthorKind passk() {
-  return {
-      .name = "passk", .about = "the same question k times, the best answer counts", .usual_rounds = 10, .make = [] {
-        return std::unique_ptr<Author>(new PassK);
-      }};
+  return {.name = "passk",
+          .about = "the same question k times, the best answer counts",
+          .usual_rounds = 10,
+          .temperature = kTemperature,
+          .make = [] { return std::unique_ptr<Author>(new PassK); }};
 }
 
 }  // namespace kw::agents::authors

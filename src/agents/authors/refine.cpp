@@ -11,9 +11,7 @@ class Refine : public Author {
   Round next(Work& work, Talk& talk) override {
     Round round{.parent = work.rounds.empty() ? -1 : work.rounds.back().number, .role = RoundRole::coder};
     if (messages_.empty()) {
-      Facts facts = work.facts;
-      facts["kernel"] = work.start;
-      messages_.push_back({llm::Role::user, talk.prompts().text("oneshot", facts)});
+      messages_.push_back({llm::Role::user, first_question(work, talk)});
       recall(work, talk);
     }
     if (!work.rounds.empty() && messages_.back().role == llm::Role::assistant) {

@@ -13,17 +13,11 @@
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
+#include "runs/left.h"
 #include "store/run_lock.h"
 
 namespace kw::cli::commands {
 namespace {
-
-// A search plans as it goes: how much is left of it is not known.
-std::string what_is_left(const store::RunSummary& run) {
-  if (run.kind() != store::RunKind::search) return fmt::format("{} of {} left", run.planned - run.done, run.planned);
-  const std::string task = run.first_task.empty() ? "" : run.first_task + (run.tasks > 1 ? " and more: " : ": ");
-  return fmt::format("{}stopped after {} candidates", task, run.done - run.accepted);
-}
 
 Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out));
@@ -33,10 +27,10 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   for (const store::RunSummary& run : runs) {
     if (run.is_done()) continue;
     const auto owner = store::RunLock::owner(store->folder(), run.id);
-    list.push_back(
-        {{"run", run.name()}, {"left", run.planned - run.done}, {"total", run.planned}, {"at_work", bool(owner)}});
+    KW_TRY(const runs::Left left, runs::left_of(*store, run));
+    list.push_back({{"run", run.name()}, {"left", left.left}, {"total", left.total}, {"at_work", bool(owner)}});
     if (!arguments.has("--json")) {
-      print(out, "{:<6} {}{}\n", run.name(), what_is_left(run),
+      print(out, "{:<6} {}{}\n", run.name(), left.text,
             owner ? fmt::format(", being worked on by process {}", *owner) : "");
     }
   }
@@ -48,34 +42,11 @@ Result<int> list_unfinished(const Arguments& arguments, std::ostream& out) {
   return list.empty() ? kNo : kYes;
 }
 
-// What a run that was not begun here would have this program run, read, ask or write to. Each must be allowed by its
-// name.
-std::vector<std::string> reach_of(const store::RunSummary& run) {
-  std::vector<std::string> reach;
-  const Json rules = Json::parse_quietly(run.about.rules);
-  if (!rules.is_object()) return reach;
-  std::vector<const Json*> places = {&rules};
-  for (const auto& [name, value] : rules.items()) {
-    if (value.is_object()) places.push_back(&value);
-  }
-  for (const Json* place : places) {
-    for (const char* name : {"model", "repo", "prompts", "out"}) {
-      const Json* value = place->find(name);
-      if (value != nullptr && value->is_string() && !value->text().empty()) reach.push_back(value->text());
-    }
-    // A device that a program of the user's reaches.
-    if (const Json* device = place->find("device"); device != nullptr && device->is_string()) {
-      const std::string& name = device->text();
-      if (name.starts_with("ssh:") || name.starts_with("adb") || name.starts_with("command:")) reach.push_back(name);
-    }
-  }
-  return reach;
-}
-
+// What a run that was not begun here reaches for must be allowed by its name.
 Status check_allowed(const Arguments& arguments, const store::RunSummary& run) {
   if (run.is_own) return {};
   const std::vector<std::string> allowed = arguments.texts("--allow");
-  for (const std::string& what : reach_of(run)) {
+  for (const std::string& what : runs::reach_of(run)) {
     if (std::ranges::find(allowed, what) != allowed.end()) continue;
     return fail("{} was not begun here, and would use '{}'; where that is meant: kw resume {} --allow {}", run.name(),
                 what, run.name(), shell_word(what));

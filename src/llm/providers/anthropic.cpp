@@ -37,6 +37,7 @@ void whole(const Json& answer, Heard& heard) {
   }
   take_reason(answer, heard);
   take_usage(answer, heard);
+  take_server(answer, heard);
 }
 
 void event(const Event& event, Heard& heard) {
@@ -44,6 +45,7 @@ void event(const Event& event, Heard& heard) {
   const std::string type = json.value("type", event.name);
   if (type == "message_start") {
     take_usage(json.at("message"), heard);
+    take_server(json.at("message"), heard);
   } else if (type == "content_block_start") {
     const Json& block = json.at("content_block");
     if (block.value("type", "") == "text") heard.text += block.value("text", "");

@@ -50,6 +50,7 @@ void whole(const Json& answer, Heard& heard) {
   take_message(choice.at("message"), heard);
   take_reason(choice, heard);
   take_usage(answer, heard);
+  take_server(answer, heard);
 }
 
 void event(const Event& event, Heard& heard) {
@@ -63,6 +64,7 @@ void event(const Event& event, Heard& heard) {
     return;
   }
   take_usage(json, heard);
+  take_server(json, heard);
   const Json& choices = json.at("choices");
   if (choices.empty()) return;  // the last piece, with the usage
   if (const auto delta = choices[0].find("delta"); delta != nullptr) take_message(*delta, heard);
@@ -78,6 +80,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
   }
   if (endpoint.stream) body["stream_options"] = {{"include_usage", true}};
   if (request.temperature) body["temperature"] = *request.temperature;
+  if (request.seed) body["seed"] = *request.seed;
   body["max_tokens"] = request.most_tokens;
 
   Post what{.url = endpoint.url + "/chat/completions", .body = body.dump()};

@@ -1,6 +1,10 @@
 // The CPU of this machine.
 #include "targets/target.h"
 
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
 #include "targets/cpu/about.h"
 #include "targets/cpu/device.h"
 
@@ -10,8 +14,17 @@ namespace {
 
 std::string identity(const std::string&) {
   const cpu::CpuFacts facts = cpu::read_cpu_facts();
-  return fmt::format("machine {} {} cores\n", facts.model, facts.usable_cores) + state_of("/usr/bin/g++") +
-         state_of("/usr/bin/clang++");
+  std::string text = fmt::format("machine {} {} cores\n", facts.model, facts.usable_cores) + state_of("/usr/bin/g++") +
+                     state_of("/usr/bin/clang++");
+  // What kernels include.
+  const auto data = data_folder();
+  if (!data.ok()) return text;
+  std::set<std::string> headers = {(*data / "include" / "kernelwright.h").string()};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(*data / "kernels" / "cpu" / "parts", error))
+    headers.insert(entry.path().string());
+  for (const std::string& header : headers) text += state_of(header);
+  return text;
 }
 
 }  // namespace

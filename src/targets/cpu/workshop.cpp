@@ -22,33 +22,40 @@ using namespace std::chrono_literals;
 
 constexpr auto kMostBuildTime = 20s;
 constexpr std::size_t kMostErrors = 20;
-constexpr std::size_t kMostPrecompiled = 8;
+constexpr std::size_t kMostPrecompiled = 9;  // folders and headers beside each other
 constexpr std::uint64_t kMostLibraryBytes = std::uint64_t{64} << 20;
 
 // The contracts' headers: a kernel for a GPU includes both.
 constexpr const char* kHeaders[] = {"kernelwright.h", "kernelwright_cuda.h"};
 
-// A folder that holds the headers and may take precompiled ones; none where nothing can be written.
-Result<fs::path> kept_headers(const fs::path& from) {
+// A folder that holds the headers and may take precompiled ones; none where nothing can be written. The parts that
+// kernels may include by name (`<kw/vector.h>`) lie in it as kw/.
+Result<fs::path> kept_headers(const fs::path& data) {
   std::string all;
-  std::vector<std::string> texts;
+  std::vector<std::pair<fs::path, std::string>> texts;  // by the place in the folder
   for (const char* header : kHeaders) {
-    KW_TRY(std::string text, read_file(from / header));
-    all += text;
-    texts.push_back(std::move(text));
+    KW_TRY(texts.emplace_back(header, "").second, read_file(data / "include" / header));
   }
-  const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(all));
   std::error_code error;
-  fs::create_directories(folder, error);
+  for (const fs::directory_entry& entry : fs::directory_iterator(data / "kernels" / "cpu" / "parts", error)) {
+    if (entry.path().extension() != ".h") continue;
+    KW_TRY(texts.emplace_back(fs::path("kw") / entry.path().filename(), "").second, read_file(entry.path()));
+  }
+  if (error) return fail("{}: {}", (data / "kernels" / "cpu" / "parts").string(), error.message());
+  std::ranges::sort(texts);
+  for (const auto& [name, text] : texts) all += name.string() + '\0' + text;
+  const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(all));
+  fs::create_directories(folder / "kw", error);
   if (error) return fail("{}: {}", folder.string(), error.message());
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!fs::exists(folder / kHeaders[i], error)) KW_CHECK(write_file(folder / kHeaders[i], texts[i]));
+  for (const auto& [name, text] : texts) {
+    if (!fs::exists(folder / name, error)) KW_CHECK(write_file(folder / name, text));
   }
   return folder;
 }
 
 std::vector<std::string> base_flags(const std::string& language) {
-  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden"};
+  // With lines of the source, and nothing else for debuggers: they change no instruction.
+  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden", "-g1"};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -150,7 +157,7 @@ Result<Workshop> Workshop::open(const std::vector<sandbox::Shown>& more) {
   const fs::path include = data / "include";
   Workshop workshop;
   workshop.lock_ = std::make_unique<std::mutex>();
-  const auto folder = kept_headers(include);
+  const auto folder = kept_headers(data);
   workshop.keeps_ = folder.ok() && ::access(folder->c_str(), W_OK) == 0;
   std::error_code error;
   workshop.headers_ = {folder.ok() ? folder->string() : fs::canonical(include, error).string(), "/kw"};

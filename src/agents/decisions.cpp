@@ -1,0 +1,74 @@
+#include "agents/decisions.h"
+
+#include <unistd.h>
+
+#include <sstream>
+
+#include "agents/round_record.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "core/settings_json.h"
+
+namespace kw::agents {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 64 << 20;
+
+std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "rounds.jsonl"; }
+
+}  // namespace
+
+Result<std::unique_ptr<Decisions>> Decisions::to_record(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  auto decisions = std::make_unique<Decisions>();
+  decisions->file_ = file_in(folder);
+  return decisions;
+}
+
+Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::path& folder) {
+  auto decisions = std::make_unique<Decisions>();
+  decisions->file_ = file_in(folder);
+  decisions->replays_ = true;
+  std::error_code error;
+  if (!std::filesystem::exists(decisions->file_, error)) return decisions;
+  KW_TRY(const std::string text, read_file(decisions->file_, kMostBytes));
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    try {
+      const Json json = Json::parse(line);
+      Decided one{.beside = comparison_of(json.value("beside", Json())), .tuning = json.value("tuning", "")};
+      if (json.contains("settings")) {
+        KW_TRY(one.settings, settings_from_json(json.at("settings").dump()));
+      }
+      decisions->decided_[{json.at("task").text(), json.at("round").get<int>()}] = std::move(one);
+    } catch (const JsonError& problem) {
+      return fail("{}:{}: is no line that --record has written: {}", decisions->file_.string(), number, problem.what());
+    }
+  }
+  return decisions;
+}
+
+Status Decisions::keep(const std::string& task, int round, const Decided& decided) {
+  if (replays_) return {};
+  Json json = {{"task", task}, {"round", round}};
+  if (decided.beside) json["beside"] = json_of(*decided.beside);
+  if (!decided.tuning.empty()) json["tuning"] = decided.tuning;
+  if (decided.settings) json["settings"] = *decided.settings;
+  const std::string line = json.dump() + "\n";
+  const std::lock_guard guard(lock_);
+  KW_TRY(const Descriptor file, open_to_append(file_));
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return fail("{}: cannot be written", file_.string());
+  return {};
+}
+
+std::optional<Decided> Decisions::of(const std::string& task, int round) const {
+  const auto found = decided_.find({task, round});
+  return found == decided_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace kw::agents

@@ -1,0 +1,44 @@
+// What was decided in rounds that a tape holds: how a kernel did beside the incumbent, and what the tuner chose. Both
+// hang on a clock. A tape that is played again is played with its own decisions, so that each round begins where it
+// began then and the model's answers fit; what the clock of now says is in the verdicts.
+//
+// One JSON object a line, in `rounds.jsonl` of the tape's folder.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "agents/work.h"
+#include "base/result.h"
+
+namespace kw::agents {
+
+// Of one round.
+struct Decided {
+  std::optional<Comparison> beside;
+  std::string tuning;                // what the tuner's table said
+  std::optional<Settings> settings;  // that the tuner took; none: it found nothing better
+};
+
+class Decisions {
+ public:
+  // Appends to what is there.
+  static Result<std::unique_ptr<Decisions>> to_record(const std::filesystem::path& folder);
+  // A tape without the file decides nothing.
+  static Result<std::unique_ptr<Decisions>> to_replay(const std::filesystem::path& folder);
+
+  Status keep(const std::string& task, int round, const Decided& decided);
+  std::optional<Decided> of(const std::string& task, int round) const;
+  bool replays() const { return replays_; }
+
+ private:
+  std::filesystem::path file_;
+  bool replays_ = false;
+  std::map<std::pair<std::string, int>, Decided> decided_;
+  std::mutex lock_;
+};
+
+}  // namespace kw::agents

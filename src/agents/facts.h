@@ -1,0 +1,37 @@
+// What a prompt says besides the rounds: the task, the machine, what pays in its category, a kernel of another task to
+// learn the form from, the pieces of our own library that fit, and what a repository has to do with it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "agents/prompt.h"
+#include "base/result.h"
+#include "core/task.h"
+#include "judge/judge.h"
+#include "ops/graph.h"
+
+namespace kw::agents {
+
+struct FactsWanted {
+  std::filesystem::path repository = {};  // whose map is shown; empty: none
+  std::string device = judge::kUsualDevice;
+  bool from_nothing = false;  // an author without a kernel to begin with gets hints and an exemplar
+};
+
+// "task", "machine", "parts"; where wanted "hints", "exemplar", "sources". What is not known is left out.
+Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted = {});
+
+// Kernels that show the form: kernels/exemplars/NAME.cpp, whose first line says for which task it is and for which
+// categories it may stand.
+struct Exemplar {
+  std::filesystem::path file;
+  std::string task;
+  std::vector<std::string> categories;
+  std::string source;  // without that line
+};
+Result<std::vector<Exemplar>> all_exemplars();
+// Of the task's category, and with none of its operators; null where there is none.
+const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all);
+
+}  // namespace kw::agents

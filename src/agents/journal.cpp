@@ -1,0 +1,55 @@
+#include "agents/journal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "llm/cassette.h"
+
+namespace kw::agents {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 64 << 20;
+
+std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
+  const auto text = read_file(file_, kMostBytes);
+  if (!text.ok()) return;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse_quietly(line);
+    if (!json.is_object() || !json.contains("question") || !json.contains("answer")) continue;
+    if (json["question"].is_string() && json["answer"].is_string())
+      answers_[json["question"].text()] = json["answer"].text();
+  }
+}
+
+std::optional<std::string> Journal::find(const llm::Request& request) const {
+  const auto found = answers_.find(key_of(request));
+  return found == answers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Status Journal::keep(const llm::Request& request, const std::string& answer) {
+  std::error_code error;
+  std::filesystem::create_directories(file_.parent_path(), error);
+  const std::string line = Json{{"question", key_of(request)}, {"answer", answer}}.dump() + "\n";
+  KW_TRY(const Descriptor file, open_to_append(file_));
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return fail("{}: cannot be written", file_.string());
+  answers_[key_of(request)] = answer;
+  return {};
+}
+
+void Journal::clear() {
+  std::error_code error;
+  std::filesystem::remove(file_, error);
+  answers_.clear();
+}
+
+}  // namespace kw::agents

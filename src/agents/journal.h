@@ -1,0 +1,32 @@
+// What a model answered in a round that has not ended: a file beside the record, one JSON object a line, so that a
+// program that goes on with the round does not ask and pay again.
+//
+// An answer is known again by the name of its question and the question's text; what a clock said in it does not count.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "llm/model.h"
+
+namespace kw::agents {
+
+class Journal {
+ public:
+  // Reads what is there. A damaged line is left out.
+  explicit Journal(std::filesystem::path file);
+
+  std::optional<std::string> find(const llm::Request& request) const;
+  Status keep(const llm::Request& request, const std::string& answer);
+  // The round is in the record: nothing of it is needed any more.
+  void clear();
+
+ private:
+  std::filesystem::path file_;
+  std::map<std::string, std::string> answers_;  // by name and text of the question
+};
+
+}  // namespace kw::agents

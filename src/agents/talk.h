@@ -1,0 +1,61 @@
+// The model as an author sees it: questions of one task, each with a name, and whether it is worth asking on.
+//
+// A question is named by its task, its round and its place in the round. The name lets a recorded tape answer it where
+// the question's text is no longer the same, and lets a session that was broken off take over what was answered in the
+// round that never ended (journal.h).
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "agents/journal.h"
+#include "agents/prompt.h"
+#include "inspect/repository.h"
+#include "llm/client.h"
+
+namespace kw::agents {
+
+class Talk {
+ public:
+  struct Around {
+    std::string task;
+    std::optional<std::int64_t> seed;                 // of sampling
+    Journal* journal = nullptr;                       // of answers in the round that has not ended
+    const inspect::Repository* repository = nullptr;  // that the model may look into
+  };
+  // All must outlive it.
+  Talk(llm::Client& client, const Prompts& prompts, Around around, std::stop_token stop)
+      : client_(client), prompts_(prompts), around_(std::move(around)), stop_(std::move(stop)) {}
+
+  const Prompts& prompts() const { return prompts_; }
+  // Of what follows.
+  void begin_round(int number);
+  // The answer's text; none where there was trouble, which `problem` then tells. Where the model asks to look into the
+  // repository first, it is shown what it asks for, a few times.
+  std::optional<std::string> ask(std::vector<llm::Message> messages, std::string& problem,
+                                 std::optional<double> temperature = {});
+  // Set when nothing that is asked can be answered any more: why.
+  const std::string& over() const { return over_; }
+  // And nobody else who asks the same model can be answered either.
+  bool hopeless() const { return hopeless_; }
+  // What went wrong with requests, in order.
+  const std::vector<std::string>& troubles() const { return troubles_; }
+
+ private:
+  std::optional<std::string> ask_once(const std::vector<llm::Message>& messages, std::string& problem,
+                                      std::optional<double> temperature);
+
+  llm::Client& client_;
+  const Prompts& prompts_;
+  const Around around_;
+  std::stop_token stop_;
+  int round_ = 0;
+  int asked_ = 0;  // in this round
+  std::string over_;
+  bool hopeless_ = false;
+  std::vector<std::string> troubles_;
+};
+
+}  // namespace kw::agents
