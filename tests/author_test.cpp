@@ -87,8 +87,8 @@ TEST(SlowMoka, PlaysTenRoundsAndBeginsEachWithTheBest) {
   EXPECT_NE(stage(9).find("in python"), std::string::npos) << stage(9);
   EXPECT_TRUE(label(10)["from"] == 4 || label(10)["from"] == 6 || label(10)["from"] == 0) << label(10);
   // Each plan and each coder's answer; besides, within their rounds: a build error was asked about once (1), two plans
-  // were repaired (4, 6), edits that do not fit and code in no fence were asked for twice more (7, 9), and so was a plan
-  // that never came, without which there was no coder (8).
+  // were repaired (4, 6), edits that do not fit and code in no fence were asked for twice more (7, 9), and so was a
+  // plan that never came, without which there was no coder (8).
   EXPECT_EQ(result["model"]["requests"], 10 * 2 + 1 + 2 + 4 + 2 - 1);
   EXPECT_EQ(result["model"]["output_tokens"], 28 * 10);
   EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(store) / "lessons.jsonl"));

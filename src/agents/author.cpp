@@ -46,6 +46,31 @@ void ask_for_code(Round& round, const std::string& question, const std::string& 
   }
 }
 
+Round ask_to_vary(const Work& work, const Round& base, const Round* other, const std::string& wish, Talk& talk) {
+  Round round{.parent = base.number,
+              .role = base.right() ? RoundRole::accelerator : RoundRole::debugger,
+              .plan = {{"method", wish}}};
+  Facts facts = work.facts;
+  facts["kernel"] = base.source;
+  facts["verdict"] = verdict_text(base);
+  facts["wish"] = wish;
+  if (other != nullptr) facts["other"] = other->source;
+  // What came of its children: nothing is worth trying twice from one place.
+  std::string tried;
+  for (const Round& child : work.rounds) {
+    if (child.parent != base.number || child.role == RoundRole::tuner) continue;
+    const std::string result = !child.problem.empty()                   ? "no kernel"
+                               : !child.right()                         ? "wrong"
+                               : child.beside && child.beside->faster() ? "faster"
+                               : child.beside && child.beside->slower() ? "slower"
+                                                                        : "no difference";
+    tried += fmt::format("- {}: {}\n", child.niche.empty() ? "another version" : child.niche, llm::measured(result));
+  }
+  facts["history"] = tried;
+  ask_for_code(round, talk.prompts().text("vary", facts), base.source, talk);
+  return round;
+}
+
 bool ask_to_mend(Round& round, const Work& work, Talk& talk) {
   Facts facts = work.facts;
   facts["kernel"] = round.source;

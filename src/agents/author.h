@@ -57,6 +57,10 @@ Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> tempera
 void ask_for_code(Round& round, const std::string& question, const std::string& base, Talk& talk,
                   std::optional<double> temperature = {});
 
+// A kernel that is like another one and not the same: `wish` says what is to change, `other` is a second kernel to take
+// from; null: none.
+Round ask_to_vary(const Work& work, const Round& base, const Round* other, const std::string& wish, Talk& talk);
+
 // Once more for a kernel that did not build: the errors, and the lines around them. False: the model gave none.
 bool ask_to_mend(Round& round, const Work& work, Talk& talk);
 

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNames[] = {"contract", "oneshot",    "refine", "debugger", "accelerator", "coder",
-                                  "repair",   "code_again", "mend",   "shown",    "look"};
+                                  "repair",   "code_again", "mend",   "shown",    "look",        "vary"};
 constexpr std::uint64_t kMostPromptBytes = 64 << 10;
 
 // Calls `each` with the text before a place and the place's name; at the end with the rest and "".
@@ -73,7 +73,8 @@ const std::vector<PromptSlot>& all_slots() {
       {"contract", 1250}, {"machine", 350}, {"task", 1000},       {"start", 40},         {"kernel", 8000},
       {"verdict", 1200},  {"plan", 1000},   {"performance", 900}, {"history", 1500},     {"lessons", 1200},
       {"parts", 900},     {"hints", 300},   {"exemplar", 900},    {"exemplar_task", 30}, {"rivals", 150},
-      {"sources", 1500},  {"problem", 500}, {"shown", 1600},      {"left", 10},          {"look", 150}};
+      {"sources", 1500},  {"problem", 500}, {"shown", 1600},      {"left", 10},          {"look", 150},
+      {"other", 4000},    {"wish", 300}};
   return places;
 }
 

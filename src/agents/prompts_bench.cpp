@@ -38,7 +38,9 @@ int main(int argc, char** argv) {
     if (!graph.ok()) continue;
     auto facts = agents::facts_of(task, *graph, {.from_nothing = true});
     const auto kernel = compose::plain_kernel(*graph);
-    if (!facts.ok() || !kernel.ok()) return fmt::print("{}: no facts\n", task.name), 2;
+    if (!facts.ok() || !kernel.ok()) {
+      return fmt::print("{}: {}\n", task.name, facts.ok() ? kernel.error().message : facts.error().message), 2;
+    }
     (*facts)["kernel"] = *kernel;
     (*facts)["start"] = "A plain kernel that is right and slow";
     for (const agents::PromptSlot& place : agents::all_slots()) {

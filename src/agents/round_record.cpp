@@ -25,6 +25,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   round.edits = label.value("edits", 0);
   round.performance = label.value("performance", "");
   round.tuning = label.value("tuning", "");
+  round.niche = label.value("niche", "");
   round.beside = comparison_of(label.value("beside", Json()));
   if (label.contains("mended") && label["mended"].is_array()) {
     for (const Json& problem : label["mended"]) round.mended.push_back(problem.text());
@@ -65,6 +66,7 @@ std::string label_of(const Round& round) {
   if (!round.performance.empty()) label["performance"] = round.performance;
   if (round.beside) label["beside"] = json_of(*round.beside);
   if (!round.tuning.empty()) label["tuning"] = round.tuning;
+  if (!round.niche.empty()) label["niche"] = round.niche;
   if (!round.mended.empty()) label["mended"] = round.mended;
   if (!round.problem.empty() && !round.plan.empty()) label["plan"] = round.plan;
   return label.dump();

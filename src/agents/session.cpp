@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "agents/facts.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "core/tunable_defaults.h"
 #include "core/verdict.h"
@@ -34,6 +35,21 @@ std::optional<Comparison> take_comparison(Verdict& verdict, int with) {
       .with = with, .median = found->median, .low = found->low, .high = found->high, .sure = found->claimed};
   verdict.speedups.erase(found);
   return one;
+}
+
+// What kind of kernel it is: the width of its vectors, how its loops nest and how many there are, whether it multiplies
+// and adds at once, whether it packs anything beforehand.
+std::string niche_of(const std::string& code, const std::string& source) {
+  const Json json = Json::parse_quietly(code);
+  std::string niche = source.find("KW_PREPARE") != std::string::npos ? "packs" : "as it comes";
+  if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array() || json["loops"].empty()) return niche;
+  const Json& first = json["loops"][0];
+  const std::size_t loops = json["loops"].size();
+  return fmt::format("{} bits, {} deep, {} loops{}, {}", first.value("vector_bits", 0), first.value("depth", 1),
+                     loops < 3   ? "few"
+                     : loops < 8 ? "some"
+                                 : "many",
+                     first.value("fused", 0) > 0 ? ", fused" : "", niche);
 }
 
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
@@ -251,7 +267,11 @@ class Session {
       judge_s_ += seconds_since(begin);
       // While nobody times: reading machine code takes a core.
       right = inspected.verdict.accepted();
-      if (right) code = notes_on(*inspected.built);
+      if (right) {
+        const auto notes = judge_.device().look_into(*inspected.built);
+        code = notes.ok() ? notes->text : notes.error().message + "\n";
+        round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
+      }
     }
     if (right) {
       last_built_ = inspected.built;
@@ -322,11 +342,6 @@ class Session {
     KW_TRY(Verdict verdict, timed(longer, std::move(inspected)));
     if (const auto second = take_comparison(verdict, best->number)) round.beside = second;
     return {};
-  }
-
-  std::string notes_on(const judge::Built& built) {
-    const auto notes = judge_.device().look_into(built);
-    return notes.ok() ? notes->text : notes.error().message + "\n";
   }
 
   std::string file_name() const { return targets::source_name(judge_.device().name(), "kernel"); }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "llm/model.h"
 #include "base/units.h"
+#include "llm/model.h"
 
 namespace kw::agents {
 namespace {

@@ -59,6 +59,7 @@ struct Round {
   std::optional<Verdict> verdict;
   std::optional<Comparison> beside;  // none: the first right kernel, or not right
   double standing = 0;               // times as fast as the first right kernel, over all comparisons between
+  std::string niche;                 // what kind of kernel it is, by facts of its machine code
   std::string tuning;                // what the tuner tried on this kernel, for prompts
   std::string performance;           // for prompts
 

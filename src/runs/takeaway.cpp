@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compose/parts.h"
 #include "base/files.h"
 #include "compose/outside_text.h"
 #include "judge/plain_source.h"
@@ -136,9 +137,10 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   }
   const std::string& ending = target.languages.front();
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const Tunables tunables, read_tunables(kernel.text));
+  KW_TRY(const std::string whole, compose::with_parts_inlined(kernel.text));
+  KW_TRY(const Tunables tunables, read_tunables(whole));
   KW_TRY(const Choice choice, choose(tunables, settings, targets::build_options(device)));
-  KW_TRY(std::string fixed, with_tunables_fixed(kernel.text, choice));
+  KW_TRY(std::string fixed, with_tunables_fixed(whole, choice));
   fixed = without_opening(std::move(fixed));  // ours says more
   KW_TRY(const judge::Source plain, judge::plain_source(device, graph));
   KW_TRY(const fs::path data, data_folder());

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ops/draw.h"
 #include "ops/lengths.h"
+#include "runs/performance.h"
 #include "suites/notation.h"
 #include "targets/target.h"
 
@@ -26,12 +27,15 @@ struct Example {
   std::vector<ops::WideTensor> outputs;
 };
 
-// Numbers that a person can follow: two digits behind the point.
+// Numbers that a person can follow: two digits behind the point, of small ones two that are not zero: a scale must not
+// become 0.
 void round_for_reading(Tensor& tensor) {
   if (!is_float(tensor.dtype())) return;
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
     const double value = tensor.real(i);
-    if (std::fabs(value) < 100) tensor.set_real(i, std::round(value * 100) / 100);
+    if (value == 0 || !(std::fabs(value) < 100)) continue;
+    const double unit = std::fabs(value) >= 0.1 ? 0.01 : std::pow(10, std::floor(std::log10(std::fabs(value))) - 1);
+    tensor.set_real(i, std::round(value / unit) * unit);
   }
 }
 
@@ -177,7 +181,9 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
   out << fmt::format("work       {}, {} moved at least ({:.2g} flop/B)\n", with_unit(cost.flops, "flop"),
                      with_unit(cost.bytes(), "B"), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
   if (least.ok()) {
-    out << fmt::format("least time {} with one thread on this machine\n", time_text(least->ns()));
+    const std::string form = least->by_moving() ? "" : counted_form(graph);
+    out << fmt::format("least time {} with one thread on this machine{}\n", time_text(least->ns()),
+                       form.empty() ? "" : " for the " + form + "; another algorithm may take less");
   } else {
     out << "least time not known: " << least.error().message << "\n";
   }

@@ -86,8 +86,10 @@ targets::DeviceFacts device_facts(const CpuFacts& facts) {
                   facts.usable_cores < facts.logical_cores ? fmt::format(", of which kw may use {}", facts.usable_cores)
                                                            : std::string()));
   const VectorUnit& vector = facts.vector;
-  row("vectors",
-      vector.extension.empty() ? "none known" : fmt::format("{}, {} bits", vector.extension, vector.width_bits));
+  row("vectors", vector.extension.empty()
+                     ? "none known"
+                     : fmt::format("{}, {} bits, {} registers", vector.extension, vector.width_bits,
+                                   vector.extension == "avx512f" || vector.extension == "neon" ? 32 : 16));
   if (facts.memory_bytes > 0) row("memory", size_text(facts.memory_bytes));
   const char* heading = "caches";
   for (const Cache& cache : facts.caches) {

@@ -200,6 +200,13 @@ class ScriptDevice final : public targets::Device {
   std::size_t most_calls() const override { return 16; }
   std::optional<double> least_time_ns(const Cost&, int threads) const override { return 1000.0 / threads; }
   bool alive() override { return true; }
+  // A script says how wide its vectors are, as machine code would.
+  Result<targets::CodeNotes> look_into(const targets::Built& built) const override {
+    const Script& script = dynamic_cast<const ScriptBuilt&>(built).script;
+    const auto width = script.find("width");
+    const int bits = width == script.end() ? 0 : static_cast<int>(width->second);
+    return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{\"vector_bits\": {}}}]}}", bits)};
+  }
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 //   wrong_in_run 3       the answer of its third untimed call is wrong; `negated_in_run`: right, but its zeros are -0
 //   leaks 5000           bytes that each call holds for ever
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
+//   width 512            how wide its vectors are, for whoever looks into it
 //   does_not_build, never_ends, crashes, overruns
 //
 // It computes Relu, on tensors in its own memory.

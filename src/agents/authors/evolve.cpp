@@ -1,0 +1,81 @@
+// Evolution with a model as the one who breeds: an archive keeps the fastest right kernel of each kind, so that a kind
+// that is behind today is not lost.
+//
+// Kinds are facts of the machine code (Round::niche), not words of the model. The first kernels are written from the
+// task, one for each technique that our own library knows for it; from then on one is changed, or two are crossed.
+// What is chosen hangs on the rounds so far and a seed, so that a tape replays.
+#include <algorithm>
+#include <map>
+
+#include "agents/author.h"
+#include "base/hash.h"
+#include "base/random.h"
+
+namespace kw::agents::authors {
+namespace {
+
+constexpr std::size_t kSeeds = 2;       // kernels from nothing, before breeding begins
+constexpr double kCrossing = 0.25;      // of the rounds with two kinds to cross
+constexpr double kBestFirst = 0.6;      // the best of all is bred from, else the best of any kind
+constexpr double kWorthBreeding = 0.4;  // of the best one's speed
+
+class Evolve : public Author {
+ public:
+  Round next(Work& work, Talk& talk) override {
+    const std::vector<const Round*> elites = archive(work);
+    const auto seeds = static_cast<std::size_t>(
+        std::ranges::count_if(work.rounds, [](const Round& round) { return round.role == RoundRole::coder; }));
+    if (elites.empty()) {
+      // What is wrong is repaired once; after that another beginning is better.
+      if (!work.rounds.empty() && !work.rounds.back().source.empty() && work.rounds.back().parent < 0)
+        return ask_to_vary(work, work.rounds.back(), nullptr, "Repair what the judge found wrong.", talk);
+      return from_nothing(work, talk);
+    }
+    if (work.start.empty() && seeds < kSeeds) return from_nothing(work, talk);
+    Random random(hash_of(work.task->name) + work.rounds.size());
+    const Round& base = random.chance(kBestFirst) ? *work.best() : *random.pick(elites);
+    if (elites.size() > 1 && random.chance(kCrossing)) {
+      const Round* other = random.pick(elites);
+      if (other != &base)
+        return ask_to_vary(work, base, other, "Combine the two: take from the other kernel what makes it fast.", talk);
+    }
+    return ask_to_vary(work, base, nullptr,
+                       "Change one thing that should make it faster, and that was not tried from here before.", talk);
+  }
+
+ private:
+  static Round from_nothing(const Work& work, Talk& talk) {
+    Round round{.role = RoundRole::coder};
+    ask_for_code(round, first_question(work, talk), work.start, talk, 0.8);
+    return round;
+  }
+
+  // The fastest right kernel of each kind that is not far behind.
+  static std::vector<const Round*> archive(const Work& work) {
+    std::map<std::string, const Round*> by_kind;
+    for (const Round& round : work.rounds) {
+      if (!round.right()) continue;
+      const Round*& elite = by_kind[round.niche];
+      if (elite == nullptr || round.standing > elite->standing) elite = &round;
+    }
+    std::vector<const Round*> elites;
+    const Round* best = work.best();
+    for (const auto& [kind, round] : by_kind) {
+      if (round->standing >= kWorthBreeding * best->standing) elites.push_back(round);
+    }
+    return elites;
+  }
+};
+
+}  // namespace
+
+AuthorKind evolve() {
+  return {.name = "evolve",
+          .about = "an archive of the fastest kernel of each kind; the model changes one or crosses two",
+          .usual_rounds = 20,
+          .judges_the_start = true,
+          .mends = true,
+          .make = [] { return std::unique_ptr<Author>(new Evolve); }};
+}
+
+}  // namespace kw::agents::authors

@@ -1,0 +1,19 @@
+// The parts of kernels/cpu/parts as a library for kernels that others write: `#include <kw/vector.h>`. A kernel that is
+// taken away has them in its own text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::compose {
+
+// Files of the library by the names that kernels include them with: "vector.h", sorted.
+Result<std::vector<std::string>> library_parts();
+
+// The source with each `#include <kw/NAME>` replaced by the text of the part and of what it includes, each once. A part
+// that is not there stays as it is: the compiler names it.
+Result<std::string> with_parts_inlined(const std::string& source);
+
+}  // namespace kw::compose

@@ -1,0 +1,40 @@
+#include "runs/performance.h"
+
+#include <gtest/gtest.h>
+
+#include "runs/task_text.h"
+#include "suites/catalog.h"
+
+namespace kw::runs {
+namespace {
+
+std::string text_for(const char* name, const targets::LeastTime& least, double time_ns) {
+  const Task task = *suites::find_task(name, {});
+  Verdict verdict{.task = task.name, .stage = VerdictStage::accepted, .max_error = 0.25, .time_ns = time_ns};
+  return performance_text(*ops::resolve(task), verdict, &least, "");
+}
+
+// As it was seen: "no kernel can be faster than 147 us", then 176 % of it.
+TEST(PerformanceText, NamesTheFormWhoseOperationsWereCounted) {
+  const std::string text =
+      text_for("Winograd_Convolution_2D_padding", {.arithmetic_ns = 147e3, .moving_ns = 9e3}, 84e3);
+  EXPECT_NE(text.find("the direct form of the convolution takes at least 147 us"), std::string::npos) << text;
+  EXPECT_NE(text.find("moving the bytes alone takes 9 us"), std::string::npos) << text;
+  EXPECT_EQ(text.find("no kernel can"), std::string::npos) << text;
+  EXPECT_EQ(text.find("little is left to gain"), std::string::npos) << text;
+}
+
+TEST(PerformanceText, SaysWhereLittleIsLeftAndHowLargeTheErrorIs) {
+  const std::string text = text_for("Relu", {.arithmetic_ns = 1e3, .moving_ns = 9e3}, 10e3);
+  EXPECT_NE(text.find("a kernel takes at least 9 us; the limit is moving bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("90.0 % of the roof: little is left to gain"), std::string::npos) << text;
+  EXPECT_NE(text.find("largest error: 0.25 of what is allowed"), std::string::npos) << text;
+}
+
+TEST(TaskAsText, RoundsNoScaleOfItsExampleToZero) {
+  const auto text = task_as_text(*suites::find_task("QLinearGlobalAveragePool_squeeze", {}));
+  EXPECT_TRUE(text.ok()) << text.error().message;
+}
+
+}  // namespace
+}  // namespace kw::runs
