@@ -10,13 +10,6 @@
 namespace kw::report {
 namespace {
 
-std::string harmless(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-  }
-  return text;
-}
-
 std::string escaped(const std::string& text) {
   std::string escaped;
   for (const char c : harmless(text)) {
