@@ -3,9 +3,13 @@
 //   kw_judge_bench speed    one kernel, a batch of a hundred, one judged before, a sandbox from start to end
 //   kw_judge_bench noise    identical kernels, and one that is three percent slower
 //   kw_judge_bench suite    every task's plain kernel, and the same with one wrong element
+//   kw_judge_bench against PROGRAM [SECONDS]
+//                           the same kernels judged by this build's kw and by another one, in turn: how much longer a
+//                           full judging takes, and how many of a batch a second
 //
 // On a machine with nothing else to do; each takes a few minutes.
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -13,7 +17,9 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/paired_ratio.h"
+#include "base/random.h"
 #include "compose/plain.h"
 #include "judge/batch.h"
 #include "judge/judge.h"
@@ -250,8 +256,84 @@ Status suite() {
   return {};
 }
 
-int main_of(const std::string& what) {
+struct Spent {
+  double wall_s = 0;
+  double cpu_s = 0;  // with all that was started
+  bool accepted = false;
+};
+
+// A command's time; its output is thrown away.
+Spent spent_by(const std::string& command) {
+  const auto cpu_s = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_CHILDREN, &usage);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  };
+  const double before_s = cpu_s();
+  const auto begin = Clock::now();
+  const int status = std::system((command + " > /dev/null 2> /dev/null").c_str());
+  return {seconds_since(begin), cpu_s() - before_s, status == 0};
+}
+
+// Other work on the machine slows both alike, in turn; CPU time says it besides.
+Status against(const std::string& other, double seconds) {
+  const std::string own = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kw").string();
+  const std::string programs[] = {other, own};
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("kw_bench_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  KW_TRY(suites::Suite all, suites::find_suite("mobilekernelbench"));
+  Random random(1);
+  random.shuffle(std::span(all.tasks));
+  const auto begin = Clock::now();
+  std::vector<double> walls, cpus;
+  int number = 0, kinds = 0;
+  for (const Task& task : all.tasks) {
+    const auto source = plain_source(task);
+    if (!source.ok()) continue;
+    if (seconds_since(begin) > seconds) break;
+    Spent spent[2];
+    // The first kernel of each makes the precompiled header.
+    for (int round = kinds == 0 ? -1 : 0; round < 2; ++round) {
+      for (int which : {round % 2 == 0, round % 2 != 0}) {
+        const std::string file = (folder / fmt::format("kernel{}.cpp", ++number)).string();
+        KW_CHECK(write_file(file, fmt::format("// {}\n{}", number, *source)));
+        const Spent one = spent_by(
+            fmt::format("{} eval {} {} --no-store --rival none --set flags=-O2", programs[which], task.name, file));
+        if (!one.accepted) fmt::print("  {} was not accepted by {}\n", task.name, programs[which]);
+        if (round < 0) continue;
+        spent[which].wall_s += one.wall_s / 2;
+        spent[which].cpu_s += one.cpu_s / 2;
+      }
+    }
+    ++kinds;
+    walls.push_back(spent[1].wall_s / spent[0].wall_s);
+    cpus.push_back(spent[1].cpu_s / spent[0].cpu_s);
+    fmt::print("  {:50} {:6.2f} s, before {:6.2f} s: {:.2f} times; CPU {:.2f} times\n", task.name, spent[1].wall_s,
+               spent[0].wall_s, walls.back(), cpus.back());
+  }
+  fmt::print("full judging of {} plain kernels: {:.2f} times as long in the median, CPU {:.2f} times\n", walls.size(),
+             median_of(walls), median_of(cpus));
+  for (int which : {0, 1}) {
+    std::string lines;
+    for (int i = 0; i < 100; ++i) {
+      lines += Json{{"task", "Relu"}, {"source", typical_kernel(++number + 5000)}}.dump() + "\n";
+    }
+    const std::string file = (folder / fmt::format("batch{}.jsonl", which)).string();
+    KW_CHECK(write_file(file, lines));
+    const Spent one = spent_by(fmt::format("{} eval --batch {} --no-store --rival none", programs[which], file));
+    fmt::print("a batch of 100 by {}: {:.1f} s, {:.2f} a second, CPU {:.1f} s{}\n", programs[which], one.wall_s,
+               100 / one.wall_s, one.cpu_s, one.accepted ? "" : "; not all were accepted");
+  }
+  std::filesystem::remove_all(folder);
+  return {};
+}
+
+int main_of(const std::vector<std::string>& words) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const std::string what = words.empty() ? "" : words[0];
   Status status;
   if (what == "speed") {
     status = speed();
@@ -260,8 +342,10 @@ int main_of(const std::string& what) {
     status = noise();
   } else if (what == "suite") {
     status = suite();
+  } else if (what == "against" && words.size() > 1) {
+    status = against(words[1], words.size() > 2 ? std::atof(words[2].c_str()) : 180);
   } else {
-    status = fail("kw_judge_bench speed | noise | suite");
+    status = fail("kw_judge_bench speed | noise | suite | against PROGRAM [SECONDS]");
   }
   if (!status.ok()) return fmt::print(stderr, "{}\n", status.error().message), 2;
   return 0;
@@ -270,4 +354,4 @@ int main_of(const std::string& what) {
 }  // namespace
 }  // namespace kw
 
-int main(int argc, char** argv) { return kw::main_of(argc > 1 ? argv[1] : ""); }
+int main(int argc, char** argv) { return kw::main_of({argv + 1, argv + argc}); }

@@ -1,18 +1,22 @@
 // The judge under siege: how many wrong and cheating kernels does it accept?
 //
-//   kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--json] [--show] [--reasons]
+//   kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] [--json]
+//            [--show] [--reasons]
 //
 // Right kernels of tasks drawn from the suites are made wrong only where a drawn trigger holds (siege_triggers.h), or
 // cheat with drawn parameters (siege_attacks.h). Every run draws new ones unless --seed is given. For each class it
 // prints how many were accepted, with a 95 % interval (Wilson), and how long judging took; classes with triggers by how
-// often the trigger holds. --show prints each attack that was accepted, --reasons why others were not. The machine
-// should have nothing else to do for the classes that are timed.
+// often the trigger holds. --log appends every outcome to a file, a JSON object a line, so that thousands can be laid
+// siege with in pieces and a run that was stopped loses nothing; --sum prints the table of such a file. --show prints
+// each attack that was accepted, --reasons why others were not. The machine should have nothing else to do for the
+// classes that are timed.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "base/json.h"
@@ -33,6 +37,7 @@ struct Options {
   std::size_t tasks = 40;
   std::string task;  // this one alone
   std::uint64_t seed = 0;
+  std::string log;  // outcomes are appended to it
   bool json = false;
   bool show = false;
   bool reasons = false;
@@ -110,6 +115,47 @@ bool succeeded(const Attack& attack, const Verdict& verdict) {
   return !verdict.speedups.empty() && verdict.speedups[0].claimed && verdict.speedups[0].median > 1.05;
 }
 
+void note_outcome(Outcome& outcome, double measure, bool success) {
+  const auto note = [&](Tally& tally) {
+    ++tally.count;
+    tally.accepted += success;
+  };
+  note(outcome.all);
+  if (measure < 0) return;
+  std::size_t bin = 0;
+  while (measure < kMeasures[bin]) ++bin;
+  note(outcome.by_measure[bin]);
+}
+
+void write_log(const std::string& file, const Json& line) {
+  if (file.empty()) return;
+  std::ofstream(file, std::ios::app) << line.dump() << "\n";
+}
+
+void print_outcome(const std::string& name, const std::string& about, const Outcome& outcome) {
+  fmt::print("{:10}  {}  {:6.1f} s  {}{}\n", name, outcome.all.text(), outcome.seconds, about,
+             outcome.broken > 0 ? fmt::format("; {} did not build", outcome.broken) : "");
+  for (const auto& [bin, tally] : outcome.by_measure) {
+    fmt::print("            {}  {}\n", tally.text(), measure_text(bin));
+  }
+}
+
+// The table of what --log wrote, in one run or in many.
+Status sum_up(const std::string& file) {
+  std::ifstream lines(file);
+  if (!lines) return fail("{} cannot be read", file);
+  std::map<std::string, Outcome> outcomes;
+  for (std::string line; std::getline(lines, line);) {
+    const Json one = Json::parse_quietly(line);
+    if (!one.is_object()) continue;  // the last one of a run that was stopped
+    note_outcome(outcomes[one["class"].get<std::string>()], one["measure"].get<double>(), one["accepted"].get<bool>());
+  }
+  for (const Class& one : all_classes()) {
+    if (outcomes.contains(one.name)) print_outcome(one.name, one.about, outcomes[one.name]);
+  }
+  return {};
+}
+
 Outcome lay_siege(judge::Judge& judge, const Class& one, const std::vector<Subject>& subjects, int count,
                   const Options& options, Random& random) {
   std::vector<Attack> attacks;
@@ -143,16 +189,13 @@ Outcome lay_siege(judge::Judge& judge, const Class& one, const std::vector<Subje
       return;
     }
     const bool success = succeeded(attack, *verdict);
-    const auto note = [&](Tally& tally) {
-      ++tally.count;
-      tally.accepted += success;
-    };
-    note(outcome.all);
-    if (attack.measure >= 0) {
-      std::size_t bin = 0;
-      while (attack.measure < kMeasures[bin]) ++bin;
-      note(outcome.by_measure[bin]);
-    }
+    write_log(options.log, {{"class", one.name},
+                            {"task", cases[index].task->name},
+                            {"what", attack.what},
+                            {"measure", attack.measure},
+                            {"accepted", success},
+                            {"reason", std::string(text_of(verdict->reason))}});
+    note_outcome(outcome, attack.measure, success);
     if (success && options.show) {
       fmt::print("  accepted, {} ({:.2g} %): {}\n", cases[index].task->name, 100 * std::max(attack.measure, 0.0),
                  attack.what);
@@ -180,15 +223,11 @@ Status run(const Options& options) {
     data["seconds"] = outcome.seconds;
     data["broken"] = outcome.broken;
     data["by_measure"] = Json::array();
-    if (!options.json) {
-      fmt::print("{:10}  {}  {:6.1f} s  {}{}\n", one.name, outcome.all.text(), outcome.seconds, one.about,
-                 outcome.broken > 0 ? fmt::format("; {} did not build", outcome.broken) : "");
-    }
+    if (!options.json) print_outcome(one.name, one.about, outcome);
     for (const auto& [bin, tally] : outcome.by_measure) {
       Json row = tally.data();
       row["least_measure"] = kMeasures[bin];
       data["by_measure"].push_back(std::move(row));
-      if (!options.json) fmt::print("            {}  {}\n", tally.text(), measure_text(bin));
     }
   }
   if (options.json) fmt::print("{}\n", all.dump());
@@ -211,6 +250,12 @@ int main_of(const std::vector<std::string>& arguments) {
       options.task = value();
     } else if (flag == "--seed") {
       options.seed = std::strtoull(value().c_str(), nullptr, 10);
+    } else if (flag == "--log") {
+      options.log = value();
+    } else if (flag == "--sum") {
+      if (const Status status = sum_up(value()); !status.ok())
+        return fmt::print(stderr, "{}\n", status.error().message), 2;
+      return 0;
     } else if (flag == "--json") {
       options.json = true;
     } else if (flag == "--reasons") {
@@ -218,9 +263,10 @@ int main_of(const std::vector<std::string>& arguments) {
     } else if (flag == "--show") {
       options.show = true;
     } else {
-      fmt::print(
-          stderr,
-          "kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--json] [--show] [--reasons]\n");
+      fmt::print(stderr,
+                 "kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] "
+                 "[--json] "
+                 "[--show] [--reasons]\n");
       return 2;
     }
   }

@@ -255,7 +255,10 @@ std::optional<Attack> wrong_by_history(const Subject& subject, Random& random) {
     const double number = std::exp(random.uniform(0, std::log(4000.0)));
     const double row = std::exp(random.uniform(0, std::log(number)));
     const auto calls = static_cast<std::int64_t>(number);
-    world.samples.push_back({calls, static_cast<std::int64_t>(row), random.integer(0, 1), random.integer(0, 1)});
+    // Before the first call there is none that had the same place or inputs.
+    const std::int64_t can_repeat = calls > 1;
+    world.samples.push_back(
+        {calls, static_cast<std::int64_t>(row), random.integer(0, can_repeat), random.integer(0, can_repeat)});
   }
   return with_trigger(subject, world, R"(static int64_t number = 0, in_a_row = 0, last_count = -1;
   static const void* last_place = nullptr;
@@ -367,8 +370,11 @@ KW_EXPORT int kw_run(kw_call* call) {{
   auto& tensor = const_cast<kw_tensor&>(call->inputs[{1}]);
   Copy* copy = find(key);
   if (copy == nullptr || copy->count != tensor.count) copy = keep(key, tensor);
+  void* const own = tensor.data;
   tensor.data = copy->values;
-  return kw_right(call);
+  const int status = kw_right(call);
+  tensor.data = own;
+  return status;
 }}
 )",
                         key, weight);
@@ -454,8 +460,11 @@ KW_EXPORT int kw_run(kw_call* call) {{
     if (std::isfinite(x[i])) word = (word + (1u << (22 - {3}))) & ~((1u << (23 - {3})) - 1);
     memcpy(cut + i, &word, 4);
   }}
+  void* const own = tensor.data;
   tensor.data = cut;
-  return kw_right(call);
+  const int status = kw_right(call);
+  tensor.data = own;
+  return status;
 }}
 )",
                                                  subject.value_input, looks, zeros, bits)};

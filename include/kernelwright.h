@@ -29,13 +29,15 @@
  *   - Tensors are aligned to their element's size and no further: vector code must use unaligned loads and stores.
  *   - Memory before the first and behind the last element of a tensor, weights and constants among them, is not the
  *     kernel's to read or to write, not even with what it holds: others may write there meanwhile.
- *   - Inputs are read-only. Outputs, and scratch memory, hold anything when a call begins.
+ *   - Inputs are read-only, and so is what describes them. Outputs, and scratch memory, hold anything when a call
+ *     begins.
  *   - A tensor may be empty. Tensors do not overlap.
  *   - Rounding is to nearest, subnormal numbers count, exceptions are masked.
  * What the kernel promises
  *   - Every element of every output is written, from the inputs, the attributes and what kw_prepare kept: from nothing
  *     else. The same inputs give the same bits, at any address, whatever was called before (or it says KW_VARIES).
- *   - It keeps the precision of its tensors' type. It leaves the control registers as they were.
+ *   - It keeps the precision of its tensors' type. It leaves the control registers as they were, and the x87's stack
+ *     empty.
  *   - What kw_prepare finds out it keeps with kw_keep, not in variables of its own: one program may hold several
  *     prepared instances of one kernel, with other weights, and weights may change between two preparations.
  *   - It uses at most `threads` threads, none of which does anything once kw_run has returned.
@@ -134,7 +136,7 @@ KW_EXPORT int kw_run(kw_call* call);
 KW_EXPORT int kw_prepare(kw_call* call);
 
 /* Memory for this call, aligned to 64 bytes, with anything in it; null when there is no more. There is room for
- * sixteen times all tensors and 16 MiB. */
+ * sixteen times all tensors and 64 MiB. */
 static inline void* kw_scratch(kw_call* call, int64_t bytes) {
   const int64_t begin = (call->scratch_used + 63) / 64 * 64;
   if (bytes < 0 || bytes > call->scratch_bytes - begin) return NULL;

@@ -165,6 +165,9 @@ std::string sentence(const Reason& reason, Audience audience) {
     case ReasonCode::lost:
       return "was lost" + where(reason);
     case ReasonCode::system_call:
+      if (reason.params.contains("instruction")) {
+        return fmt::format("read a clock ({}){}", word(reason, "instruction"), where(reason));
+      }
       return fmt::format("made the system call {}{}", word(reason, "name"), where(reason));
     case ReasonCode::touched_memory:
       return "touched memory that is not its own" + where(reason) + with(": ", word(reason, "place")) +

@@ -12,6 +12,8 @@ constexpr std::size_t kHiddenShapes = 120;
 // Of each input class on the own shape, where there are no others.
 constexpr int kOwnRounds = 12;
 constexpr double kTypicalShare = 1.0 / 3;
+// Of the others: a type has some hundred powers of two, and small shapes few elements.
+constexpr double kWideShare = 0.3;
 
 std::vector<ops::InputClass> hard_classes(Random& random) {
   std::vector<ops::InputClass> classes;
@@ -42,7 +44,9 @@ std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random
   for (const Lengths& lengths : hidden) {
     const bool typical = random.chance(kTypicalShare) || is_much_longer(lengths, task);
     plan.push_back({.lengths = lengths,
-                    .input_class = typical ? ops::InputClass::typical : random.pick(hard),
+                    .input_class = typical                     ? ops::InputClass::typical
+                                   : random.chance(kWideShare) ? ops::InputClass::wide
+                                                               : random.pick(hard),
                     .hidden = true,
                     .threads = any_threads()});
   }

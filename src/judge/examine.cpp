@@ -34,6 +34,8 @@ constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placemen
 constexpr std::uint64_t kSmallBytes = 1 << 14;
 constexpr std::size_t kWatchedShapes = 6;
 constexpr std::size_t kShapesInHistory = 4;
+constexpr int kShortHistories = 5;
+constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
 constexpr int kShapesInTwo = 8;
 // Two instances keep memory at once.
 constexpr std::uint64_t kManyCalls = 2;
@@ -107,12 +109,24 @@ class Examiner {
                            asked);
   }
 
+  // An operator that corrects what was drawn needs its inputs whole.
+  static bool may_be_mixed(const Instance& instance, const std::vector<Tensor>& inputs) {
+    const bool corrected =
+        std::ranges::any_of(instance.graph.nodes, [](const ops::GraphNode& node) { return bool(node.call.op->draw); });
+    return !corrected && !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
+  }
+
+  // Half of the first input is another one's, half is new: whoever takes the beginning for the whole shows.
+  static void begin_alike(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
+    if (!may_be_mixed(instance, inputs)) return;
+    const auto from = others[0].as<float>();
+    std::copy_n(from.begin(), from.size() / 2, inputs[0].as<float>().begin());
+  }
+
   // Now and then the first input begins as it did in the case before, in another shape: whoever takes a few values for
   // the whole shows.
   void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
-    const bool corrected =
-        std::ranges::any_of(instance.graph.nodes, [](const ops::GraphNode& node) { return bool(node.call.op->draw); });
-    if (corrected || inputs.empty() || instance.constant[0] || inputs[0].dtype() != DType::float32) return;
+    if (!may_be_mixed(instance, inputs)) return;
     if (last_class_ == input_class && random_.chance(0.5)) {
       const auto from = last_input_.as<float>();
       std::copy_n(from.begin(), std::min(from.size(), inputs[0].as<float>().size()), inputs[0].as<float>().begin());
@@ -185,14 +199,24 @@ class Examiner {
       }
       if (rejected()) return {};
     }
-    return examine_history(ready, asked);
+    return examine_histories(ready, asked);
   }
 
-  // In a process of its own, in which these are its first calls.
-  Status examine_history(std::vector<std::unique_ptr<ManyTimes>>& ready, const Asked& asked) {
+  // Each in a process of its own, in which these are its first calls: a long one, and short ones for what happens
+  // early.
+  Status examine_histories(std::vector<std::unique_ptr<ManyTimes>>& ready, const Asked& asked) {
     std::ranges::sort(ready, {}, [](const auto& one) { return one->instance.all_bytes(); });
     if (ready.size() > kShapesInHistory) ready.resize(kShapesInHistory);
     if (ready.empty() || ready.back()->instance.all_bytes() > kSmallBytes) return {};
+    KW_CHECK(examine_history(ready, {}, asked));
+    for (int i = 0; i < kShortHistories && !rejected(); ++i) {
+      KW_CHECK(examine_history(ready, kShortHistory, asked));
+    }
+    return {};
+  }
+
+  Status examine_history(const std::vector<std::unique_ptr<ManyTimes>>& ready, const History& history,
+                         const Asked& asked) {
     KW_TRY(const auto kernel, exam_.device->load(*exam_.built, *calls_,
                                                  {.threads = exam_.threads,
                                                   .memory_bytes = kManyCalls * kSmallBytes,
@@ -205,7 +229,7 @@ class Examiner {
       runs.back().kernel = kernel.get();
     }
     std::size_t shape = 0;
-    KW_TRY(Reason reason, run_history(runs, random_, &examined_.coverage.calls_in_a_row, &shape));
+    KW_TRY(Reason reason, run_history(runs, history, random_, &examined_.coverage.calls_in_a_row, &shape));
     found_in(asked, VerdictStage::behaviour, named(std::move(reason), *runs[shape].instance));
     if (!rejected()) found(VerdictStage::behaviour, kernel->behaviour());
     return {};
@@ -243,7 +267,10 @@ class Examiner {
     const std::vector<Placement> places(kSets, Placement::aligned);
     KW_CHECK(calls_->lay_out(instance, places, random_));
     for (std::size_t set = 0; set < kSets; ++set) {
-      run.inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
+      // Half of the sets begin alike in all shapes.
+      const std::uint64_t seed = set % 2 == 0 ? many_seed_ + set : secret();
+      run.inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, seed));
+      if (set % 2 == 1) begin_alike(instance, run.inputs[set - 1], run.inputs[set]);
       for (std::size_t i = 0; i < run.inputs[set].size(); ++i) {
         if (instance.constant[i]) run.inputs[set][i] = run.inputs[0][i];
         if (set == 0 || !instance.constant[i]) calls_->write(set, i, run.inputs[set][i]);
@@ -449,6 +476,7 @@ class Examiner {
   std::set<Lengths> shapes_;                               // that were tried
   std::map<std::string, std::set<std::int64_t>> lengths_;  // the values of each
   std::uint8_t poisons_[std::size(kPlaces)] = {};
+  const std::uint64_t many_seed_ = secret();
 };
 
 }  // namespace

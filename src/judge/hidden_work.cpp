@@ -21,6 +21,8 @@ constexpr double kMostNsWhenBusy = 1'000'000;
 constexpr double kSureErrors = 6;
 // In the others' turns, what is beyond this share of them is chance.
 constexpr double kUsualShare = 0.9;
+// Where waiting looks like work, turns that are beyond this share of the others' say something.
+constexpr double kSureShare = 0.75;
 // The largest values of a mean that are left out.
 constexpr double kLeftOut = 0.2;
 
@@ -70,7 +72,9 @@ Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, doub
   const double free_ns = kFreeShare * lap_ns + kFreeNs;
   if (!sure) {
     // Waiting for an interrupted judge looks like work, now and then by milliseconds: medians alone tell something.
+    // They charge; nobody is blamed unless nearly all turns are beyond nearly all of the others'.
     excess.mean_ns = std::max(median_of(ours) - median_of(theirs) - free_ns, 0.0);
+    excess.usual_ns = std::max(quantile_of(ours, 1 - kSureShare) - quantile_of(theirs, kSureShare) - free_ns, 0.0);
     std::ranges::fill(excess.ns, excess.mean_ns);
     return excess;
   }
@@ -78,7 +82,9 @@ Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, doub
   const double usual_ns = quantile_of(theirs, kUsualShare) + free_ns;
   const auto beyond = [&](double ns) { return std::max(ns - usual_ns, 0.0); };
   const Mean rivals = mean_of(theirs);
-  const double owed_ns = std::max(mean_of(ours).value - rivals.value - kSureErrors * rivals.error - free_ns, 0.0);
+  const double needed_ns = rivals.value + kSureErrors * rivals.error + free_ns;
+  const double owed_ns = std::max(mean_of(ours).value - needed_ns, 0.0);
+  excess.usual_ns = std::max(median_of(ours) - needed_ns, 0.0);
   for (double& ns : ours) ns = beyond(ns);
   const double charged_ns = mean_of(ours).value;
   const double rest_ns = std::max(owed_ns - charged_ns, 0.0);

@@ -19,7 +19,11 @@ struct Turns {
 struct Excess {
   std::vector<double> ns;   // to be charged, turn by turn: beyond what others need, chance and the use of memory
   double mean_ns = 0;       // of them, the largest ones left out
+  double usual_ns = 0;      // in half of the turns at least: few turns may be somebody else's doing
   double tolerated_ns = 0;  // more than this is no chance
+
+  // What is found in some turns only is charged to them.
+  bool is_no_chance() const { return mean_ns > tolerated_ns && usual_ns > tolerated_ns; }
 };
 
 // Of a kernel whose lap takes `lap_ns`, against others. How far the others' turns spread says what chance may do; the

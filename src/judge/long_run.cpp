@@ -31,11 +31,8 @@ constexpr std::uint64_t kMostGrowth = 64 * 1024;
 
 constexpr int kCallsInPlace = 16;
 
-// Of a history: calls altogether, where they take no longer than this, and at least so many.
-constexpr int kHistory = 5000;
+// A history takes no longer than this, unless it has too few calls.
 constexpr auto kMostHistoryTime = 100ms;
-constexpr int kFewestOfHistory = 1500;
-constexpr double kLongestStretch = 2000;
 constexpr std::size_t kCallsInALayout = 96;
 constexpr std::size_t kTensorsInALayout = 512;
 constexpr int kUsesOfALayout = 2;
@@ -75,7 +72,11 @@ void fill(const LongRun& run, std::size_t call, std::size_t set) {
 // Calls of one shape in a row.
 class Stretch {
  public:
-  Stretch(const LongRun& run, Random& random) : run_(run), random_(random) {}
+  // `last_set`: of inputs, of the call before.
+  Stretch(const LongRun& run, std::size_t last_set, Random& random)
+      : run_(run), random_(random), last_set_(std::min(last_set, run.inputs.size() - 1)) {}
+
+  std::size_t last_set() const { return last_set_; }
 
   // Some of the next `most` calls, at least one.
   Result<Reason> run(int most, int* made) {
@@ -88,19 +89,23 @@ class Stretch {
     --uses_;
     const std::size_t count = std::min(sets_.size(), static_cast<std::size_t>(most));
     Reason found = run_calls(0, count, made);
-    // The last one again: as it is, and with other inputs at the same place.
+    // The first one again, at the place where the next shape may begin: as it is, and with other inputs.
     for (int i = 0; i < kRepeats && *made < end && found.empty(); ++i) {
       if (random_.chance(0.5)) {
-        sets_[count - 1] = any_set();
-        write(count - 1);
+        sets_[0] = any_set();
+        write(0);
       }
-      found = run_calls(count - 1, 1, made);
+      found = run_calls(0, 1, made);
     }
     return found;
   }
 
  private:
-  std::size_t any_set() { return static_cast<std::size_t>(random_.integer(0, std::ssize(run_.inputs) - 1)); }
+  // Often the one before: the same inputs, or in another shape some that begin alike.
+  std::size_t any_set() {
+    if (random_.chance(0.3)) return last_set_;
+    return static_cast<std::size_t>(random_.integer(0, std::ssize(run_.inputs) - 1));
+  }
 
   void write(std::size_t call) {
     for (std::size_t i = 0; i < run_.instance->constant.size(); ++i) {
@@ -109,17 +114,19 @@ class Stretch {
   }
 
   Result<Reason> lay_out(std::size_t most) {
-    sets_.clear();
-    std::vector<Placement> places;
     const std::size_t tensors = run_.instance->inputs.size() + run_.instance->outputs.size();
-    for (std::size_t i = 0; i < std::min({most, kCallsInALayout, run_.most_calls, kTensorsInALayout / tensors + 1});
-         ++i) {
-      places.push_back(random_.pick({Placement::shifted, Placement::shifted, Placement::at_end, Placement::aligned}));
-      sets_.push_back(i > 0 && random_.chance(0.3) ? sets_.back() : any_set());
+    const std::size_t count = std::min({most, kCallsInALayout, run_.most_calls, kTensorsInALayout / tensors + 1});
+    std::vector<Placement> places = {random_.pick({Placement::aligned, Placement::shifted})};
+    for (std::size_t i = 1; i < count; ++i) {
+      places.push_back(random_.pick({Placement::shifted, Placement::shifted, Placement::shifted, Placement::at_end}));
     }
     KW_CHECK(run_.calls->lay_out(*run_.instance, places, random_));
-    fill(run_, 0, sets_[0]);
-    for (std::size_t call = 0; call < sets_.size(); ++call) write(call);
+    sets_.clear();
+    for (std::size_t call = 0; call < count; ++call) {
+      sets_.push_back(last_set_ = any_set());
+      if (call == 0) fill(run_, 0, sets_[0]);
+      write(call);
+    }
     return run_.kernel->arrange(*run_.calls, *run_.instance, Clock::now() + kMostCallTime);
   }
 
@@ -128,6 +135,7 @@ class Stretch {
     for (std::size_t call = first; call < first + count; ++call) run_.kernel->outputs().poison(call, poison, false);
     if (Reason reason = run_.kernel->run(first, count, Clock::now() + kMostCallTime); !reason.empty()) return reason;
     *made += static_cast<int>(count);
+    last_set_ = sets_[first + count - 1];
     for (std::size_t call = first; call < first + count; ++call) {
       if (const auto wrong = wrong_output(run_, call, sets_[call])) {
         return {ReasonCode::wrong_later, {{"output", *wrong}, {"calls", *made}}};
@@ -138,6 +146,7 @@ class Stretch {
 
   const LongRun& run_;
   Random& random_;
+  std::size_t last_set_;
   std::vector<std::size_t> sets_;  // of inputs, by call
   int uses_ = 0;                   // that are left of the layout
 };
@@ -205,23 +214,25 @@ Result<Reason> run_in_place(const LongRun& run, Random& random) {
   return found;
 }
 
-Result<Reason> run_history(std::span<const LongRun> runs, Random& random, int* calls_made, std::size_t* shape) {
+Result<Reason> run_history(std::span<const LongRun> runs, const History& history, Random& random, int* calls_made,
+                           std::size_t* shape) {
   const auto begin = Clock::now();
   int made = 0;
-  std::size_t last = runs.size();
+  std::size_t last = runs.size(), last_set = 0;
   const auto goes_on = [&] {
-    return made < kHistory && (made < kFewestOfHistory || Clock::now() - begin < kMostHistoryTime);
+    return made < history.calls && (made < history.fewest_calls || Clock::now() - begin < kMostHistoryTime);
   };
   while (goes_on()) {
     auto next = static_cast<std::size_t>(random.integer(0, std::ssize(runs) - 1));
     if (next == last && runs.size() > 1) next = (next + 1) % runs.size();
     *shape = last = next;
-    Stretch stretch(runs[next], random);
-    const auto calls = static_cast<int>(std::exp(random.uniform(0, std::log(kLongestStretch))));
+    Stretch stretch(runs[next], last_set, random);
+    const auto calls = static_cast<int>(std::exp(random.uniform(0, std::log(history.longest_stretch))));
     for (const int end = made + calls; made < end && goes_on();) {
       KW_TRY(Reason found, stretch.run(end - made, &made));
       if (!found.empty()) return found;
     }
+    last_set = stretch.last_set();
   }
   *calls_made = std::max(*calls_made, made);
   return Reason{};

@@ -30,10 +30,17 @@ Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made);
 // Again and again at one address, with old inputs and new ones.
 Result<Reason> run_in_place(const LongRun& run, Random& random);
 
+struct History {
+  int calls = 5000;
+  int fewest_calls = 1500;        // however long they take
+  double longest_stretch = 2000;  // of calls of one shape
+};
+
 // What a program does with a kernel, from its first call on: some shapes in turn, each for one call or for a thousand,
 // every hundred calls at other addresses, now and then the same call again with the same inputs or others. The kernel
 // must be one that nobody called before. All runs are of one kernel; *shape says which of them was wrong.
-Result<Reason> run_history(std::span<const LongRun> runs, Random& random, int* calls_made, std::size_t* shape);
+Result<Reason> run_history(std::span<const LongRun> runs, const History& history, Random& random, int* calls_made,
+                           std::size_t* shape);
 
 // Once, with an eye on every write; *watched becomes true where the device can.
 Result<Reason> run_watched(const LongRun& run, Random& random, bool* watched);

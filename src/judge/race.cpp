@@ -498,7 +498,7 @@ class Race {
   // Work that was done outside of the laps shows: more of it than a rival needs to be called.
   void check_hidden_work() {
     const Excess seen = excess();
-    if (seen.mean_ns <= seen.tolerated_ns) return;
+    if (!seen.is_no_chance()) return;
     reject({ReasonCode::hidden_work, {{"us", seen.mean_ns / 1000}, {"lap_us", lap_ns() / 1000}}});
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace kw::ops {
 namespace {
@@ -48,6 +49,11 @@ class RealSource {
   void fill(std::span<float> elements) {
     if (input_class_ != InputClass::typical) {
       for (float& element : elements) element = static_cast<float>(next());
+      if (input_class_ == InputClass::special && !elements.empty()) {
+        // Ends are what code treats differently.
+        if (random_.chance(0.4)) elements.front() = static_cast<float>(rare());
+        if (random_.chance(0.4)) elements.back() = static_cast<float>(rare());
+      }
       return;
     }
     if (spread_ != nullptr && spread_->kind == Spread::Kind::uniform) return fill_uniform(elements);
@@ -130,6 +136,24 @@ class RealSource {
     return typical();
   }
 
+  // Special for sure.
+  double rare() {
+    const double infinity = random_.sign() * INFINITY;
+    switch (random_.integer(0, 3)) {
+      case 0:
+        if (domain_.nans) return NAN;
+        break;
+      case 1:
+        if (domain_.infinities && infinity >= domain_.low && infinity <= domain_.high) return infinity;
+        break;
+      case 2:
+        return inside(random_.sign() * 0.0);
+      default:
+        break;
+    }
+    return inside(random_.sign() * smallest_subnormal(dtype_) * std::floor(std::exp2(random_.uniform(0, 20))));
+  }
+
   double wide() {
     const double magnitude = std::min(std::exp2(random_.uniform(reach_.low, reach_.high + 1)), largest_finite(dtype_));
     const double value = random_.sign() * magnitude;
@@ -190,27 +214,26 @@ const InputSpec* first_reader(const Graph& graph, int slot) {
   return nullptr;
 }
 
-bool has_ends(const GraphNode& node) {
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const auto& specs = node.call.op->inputs;
-    if (!node.call.has(i) || !is_float(node.call.dtype(i))) continue;
-    if (node.inputs[i] >= 0 && !specs[std::min(i, specs.size() - 1)].domain.infinities) return false;
+// Patterns that programs meet and chance hardly ever draws: everything equal, in order, repeated, or of one sign.
+void arrange(std::span<float> values, const Domain& domain, InputClass input_class, Patterns allowed, Random& random) {
+  if (values.empty()) return;
+  const double chosen = random.unit();
+  if (input_class == InputClass::ties) {
+    if (!allowed.equal) return;
+    const auto period = static_cast<std::size_t>(std::exp2(random.uniform(0, 7)));
+    if (chosen < 0.15) {
+      std::ranges::fill(values, values[0]);
+    } else if (chosen < 0.25) {
+      std::ranges::sort(values);
+    } else if (chosen < 0.35) {
+      std::ranges::sort(values, std::greater<>());
+    } else if (chosen < 0.5) {
+      for (std::size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
+    }
+    return;
   }
-  return true;
-}
-
-// Who says what infinity gives takes every finite number; but where something is computed, formulas may pass through
-// some hundred times their argument. Others multiply and add: the product of three such numbers, or of two in each of
-// several nodes, must not overflow in one honest order and be a number in another.
-Reach reach_of(const Graph& graph, const Domain& domain, DType dtype) {
-  constexpr double kHeadroom = 8;
-  const double most = std::floor(std::log2(largest_finite(dtype))), least = std::log2(smallest_subnormal(dtype));
-  if (std::ranges::all_of(graph.nodes, has_ends)) {
-    const bool moves = cost_of(graph).flops == 0;
-    return {least, moves ? most : most - kHeadroom};
-  }
-  const double part = (most - kHeadroom) / 3 / static_cast<double>(std::max<std::size_t>(graph.nodes.size(), 1));
-  return {-part, domain.far < Domain().far ? std::min(part, std::log2(domain.far)) : part};
+  if (!allowed.one_sign || domain.low != -domain.high || chosen > 0.3) return;
+  for (float& value : values) value = chosen < 0.15 ? std::fabs(value) : -std::fabs(value);
 }
 
 // A weight that came with values, as those of a model do.
@@ -243,6 +266,9 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
   Random random(seed);
   static const Domain kAnywhere;
   std::vector<Tensor> tensors;
+  const std::vector<Reach> reaches =
+      input_class == InputClass::wide ? draw_reaches(graph, random) : std::vector<Reach>(graph.inputs.size());
+  const Patterns patterns = patterns_of(graph);
   std::size_t next_constant = 0;
   for (std::size_t slot = 0; slot < graph.inputs.size(); ++slot) {
     const GraphInput& input = graph.inputs[slot];
@@ -258,8 +284,10 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
     const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
     const auto& spread = input.declared->spread;
     const Domain& domain = reader ? reader->domain : kAnywhere;
-    const Reach reach = is_float(input.type.dtype) ? reach_of(graph, domain, input.type.dtype) : Reach();
-    draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reach);
+    draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reaches[slot]);
+    if (input_class != InputClass::typical && tensor.dtype() == DType::float32) {
+      arrange(tensor.as<float>(), domain, input_class, patterns, random);
+    }
     tensors.push_back(std::move(tensor));
   }
   for (const GraphNode& node : graph.nodes) {

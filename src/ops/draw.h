@@ -7,18 +7,13 @@
 #include "core/tensor.h"
 #include "ops/graph.h"
 #include "ops/op.h"
+#include "ops/reach.h"
 
 namespace kw::ops {
 
 // One tensor for each of graph.inputs (constants, and weights that come with values, as they are). The same seed gives
 // the same bits.
 std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed);
-
-// The powers of two that the input class `wide` draws between.
-struct Reach {
-  double low = -12;
-  double high = 12;
-};
 
 // Fills one tensor by a domain and, for typical values, a spread (null: normal around 0, cut to the domain).
 void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,

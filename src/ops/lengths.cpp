@@ -98,6 +98,7 @@ class Drawing {
  private:
   static constexpr int kTries = 60;
   static constexpr std::int64_t kTimesOwn = 4;
+  static constexpr double kEqualShare = 0.15;
   static constexpr std::size_t kOneLongIn = 12;  // shapes, at most
   // All of them together may cost so many times the task's own shape, or this.
   static constexpr double kTimesCost = 10;
@@ -144,6 +145,13 @@ class Drawing {
   Lengths anywhere() {
     Lengths lengths = task_.lengths;
     for (auto& [name, value] : lengths) value = any_length(kTimesOwn * value, random_);
+    // Chance hardly ever makes two long ones equal, and code likes squares.
+    if (lengths.size() > 1 && random_.chance(kEqualShare)) {
+      const auto any = [&] { return std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1)); };
+      const auto one = any(), other = any();
+      const std::int64_t most = kTimesOwn * std::min(task_.lengths.at(one->first), task_.lengths.at(other->first));
+      one->second = other->second = std::min(one->second, most);
+    }
     return lengths;
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kGap = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMoreGapPages = 1 << 16;
+constexpr double kAdjacentShare = 0.1;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -53,8 +55,17 @@ Arena::~Arena() {
 }
 
 std::uint64_t draw_base(Random& random) {
+#if defined(__x86_64__)
+  // Anywhere but where programs, their heaps, libraries and stacks lie: below them all in any order of magnitude, or
+  // between them, so that nobody knows the judge by its addresses.
+  constexpr std::uint64_t kBelow = 0x540000000000, kFrom = 0x580000000000, kTo = 0x7e0000000000;
+  if (random.chance(0.5)) return (kFrom + random.bits() % (kTo - kFrom)) / kPage * kPage;
+  const double exponent = random.uniform(33, std::log2(static_cast<double>(kBelow)));
+  return static_cast<std::uint64_t>(std::exp2(exponent)) / kPage * kPage;
+#else
   // Far from where programs and libraries lie.
   return 0x200000000000 + random.bits() % (1u << 24) * kPage;
+#endif
 }
 
 Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
@@ -73,7 +84,7 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     buffer.size_bytes = static_cast<std::uint64_t>(type.bytes());
     const std::uint64_t element = size_bytes(type.dtype);
     // Any place in a page, one at an odd number of elements more often: then no vector of them is aligned.
-    const std::uint64_t shift = element * (random.bits() % (kPage / element) | (random.bits() % 4 != 0));
+    const std::uint64_t shift = element * (random.bits() % (kPage / element) | (random.bits() % 4 == 0));
     // One page at least, so that an empty tensor has an address too.
     buffer.region_bytes = std::max(kPage, pages(buffer.size_bytes + (place == Placement::shifted ? shift : 0)));
     buffer.region_offset = next;
@@ -84,7 +95,10 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     buffer.address = address + inside;
     layout.regions.push_back({output ? 1u : 0u, 0, buffer.region_offset, buffer.region_bytes, address});
     next += buffer.region_bytes;
-    address += buffer.region_bytes + kGap + (timed ? 0 : random.bits() % kMoreGapPages * kPage);
+    // Now and then the next one follows at once, as in a heap: there running over an end does not show, elsewhere it
+    // does.
+    const bool adjacent = !timed && random.chance(kAdjacentShare);
+    address += buffer.region_bytes + (adjacent ? 0 : kGap + (timed ? 0 : random.bits() % kMoreGapPages * kPage));
     return buffer;
   };
   for (Placement place : places) {

@@ -19,7 +19,7 @@ using targets::Clock;
 
 // As kernelwright.h promises them.
 constexpr std::uint64_t scratch_bytes(std::uint64_t tensor_bytes) {
-  return 16 * tensor_bytes + (std::uint64_t{16} << 20);
+  return 16 * tensor_bytes + (std::uint64_t{64} << 20);
 }
 constexpr std::uint64_t kept_bytes(std::uint64_t constant_bytes) {
   return 4 * constant_bytes + (std::uint64_t{16} << 20);

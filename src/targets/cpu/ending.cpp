@@ -64,6 +64,9 @@ Reason reason_of_end(const host::Control& control, const std::optional<sandbox::
       return {ending->signal == SIGKILL ? ReasonCode::killed : ReasonCode::ended_by_signal,
               {{"where", where}, {"ending", ending->text()}}};
     case SIGSYS:
+      if (fault.system_call == host::kClockInstruction) {
+        return {ReasonCode::system_call, {{"where", where}, {"instruction", "rdtsc"}}};
+      }
       return {ReasonCode::system_call, {{"where", where}, {"name", system_call}}};
     case SIGSEGV:
     case SIGBUS: {

@@ -8,11 +8,13 @@
 #include <cctype>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "inspect/errors.h"
+#include "targets/cpu/patience.h"
 
 namespace kw::cpu {
 namespace {
@@ -27,6 +29,22 @@ constexpr std::uint64_t kMostLibraryBytes = std::uint64_t{64} << 20;
 
 // The contracts' headers: a kernel for a GPU includes both.
 constexpr const char* kHeaders[] = {"kernelwright.h", "kernelwright_cuda.h"};
+
+// What a process and all that it started have used; 0 where that is not known.
+double cpu_seconds_with_children(int pid, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  std::string text;
+  std::getline(std::ifstream(fmt::format("/proc/{}/stat", pid)), text, '\0');
+  // The name may hold anything, and ends with the last parenthesis; eleven fields later come the four times.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double ticks = 0, seconds = 0;
+  for (int i = 0; i < 4 && fields >> ticks; ++i) seconds += ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", pid));
+  for (int child = 0; depth < kMostDepth && children >> child;) seconds += cpu_seconds_with_children(child, depth + 1);
+  return seconds;
+}
 
 // A folder that holds the headers and may take precompiled ones; none where nothing can be written. The parts that
 // kernels may include by name (`<kw/vector.h>`) lie in it as kw/.
@@ -138,7 +156,10 @@ Result<ToolRun> run_tool(const sandbox::Sandbox& sandbox, const std::vector<std:
                                .cpu_seconds = 2 * static_cast<std::uint32_t>(kMostBuildTime.count())};
   const auto begin = sandbox::Clock::now();
   KW_TRY(sandbox::Child child, sandbox.run("tool", limits, std::as_bytes(std::span(arguments)), descriptors));
-  run.ending = child.wait(begin + kMostBuildTime);
+  Patience patience(kMostBuildTime);
+  do {
+    run.ending = child.wait(begin + patience.next());
+  } while (!run.ending && patience.lasts(cpu_seconds_with_children(child.pid())));
   run.took_ns = static_cast<std::uint64_t>((sandbox::Clock::now() - begin).count());
   if (!run.ending) {
     child.kill();

@@ -58,6 +58,9 @@ struct FoundShapes {
   std::int64_t shapes[kMostOutputs][KW_MAX_RANK];
 };
 
+// In place of a system call: an instruction that reads a clock.
+inline constexpr std::int32_t kClockInstruction = -2;
+
 struct Fault {
   std::int32_t signal;
   std::int32_t system_call;  // of SIGSYS

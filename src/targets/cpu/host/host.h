@@ -48,11 +48,26 @@ inline std::uint64_t limit_stack() {
 
 inline Watch watch;
 
+// Whether the instruction that faulted is rdtsc or rdtscp.
+inline bool reads_clock([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+  const auto* code =
+      reinterpret_cast<const unsigned char*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return code[0] == 0x0f && (code[1] == 0x31 || (code[1] == 0x01 && code[2] == 0xf9));
+#else
+  return false;
+#endif
+}
+
 inline void on_signal(int signal, siginfo_t* about, void* context) {
   if (signal == SIGSEGV && watch.let_write(reinterpret_cast<std::uint64_t>(about->si_addr), context)) return;
   if (signal == SIGTRAP && watch.look(context)) return;
   control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
                     reinterpret_cast<std::uint64_t>(about->si_addr)};
+  if (signal == SIGSEGV && about->si_code == SI_KERNEL && reads_clock(context)) {
+    control->fault.signal = SIGSYS;
+    control->fault.system_call = kClockInstruction;
+  }
   ::_exit(kCrashed);
 }
 
@@ -80,9 +95,13 @@ struct Registers {
 
 inline Registers registers() {
 #if defined(__x86_64__)
-  std::uint16_t x87 = 0;
-  asm volatile("fnstcw %0" : "=m"(x87));
-  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87} << 32 | (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
+  // Control, status and tags of the x87: who leaves its stack in use (MMX without emms) breaks the next one's
+  // arithmetic.
+  std::uint16_t x87[14] = {};
+  asm volatile("fnstenv %0; fldenv %0" : "+m"(x87));
+  const std::uint64_t in_use = x87[4] != 0xffff;
+  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87[0]} << 32 | in_use << 31 |
+          (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
 #elif defined(__aarch64__)
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));
@@ -95,8 +114,7 @@ inline Registers registers() {
 inline void reset_registers() {
 #if defined(__x86_64__)
   _mm_setcsr(0x1f80);
-  const std::uint16_t x87 = 0x37f;
-  asm volatile("fldcw %0; cld" : : "m"(x87));
+  asm volatile("fninit; cld");
 #elif defined(__aarch64__)
   asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
 #endif
@@ -248,6 +266,11 @@ class Host {
     note_registers();
     for (std::uint32_t i = 0; i < count; ++i) {
       const kw_call& call = *calls_[i];
+      if (statuses[i] == KW_OK && !inputs_as_described(call, first + i)) {
+        statuses[i] = KW_FAILED;
+        std::snprintf(calls_[i]->message, sizeof calls_[i]->message,
+                      "it changed the description of an input, which belongs to the caller");
+      }
       most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call.scratch_used, 0)));
       control->statuses[first + i] = statuses[i];
       FoundShapes& found = control->found[first + i];
@@ -326,6 +349,23 @@ class Host {
     const Kept& kept = kept_[index / calls_each_ % kMostInstances];
     call->prepared = kept.used > 0 ? kept.memory : nullptr;
     return call;
+  }
+
+  // Whoever calls again with the same kw_call must find in it what it wrote there.
+  bool inputs_as_described(const kw_call& call, std::uint32_t index) const {
+    const auto* original = reinterpret_cast<const kw_call*>(image_);
+    const auto* inputs = reinterpret_cast<const kw_tensor*>(image_ + reinterpret_cast<std::size_t>(original->inputs));
+    constexpr std::size_t kAfterData = offsetof(kw_tensor, shape);
+    for (int i = 0; i < original->input_count; ++i) {
+      const auto* now = reinterpret_cast<const std::byte*>(call.inputs + i);
+      if (reinterpret_cast<std::uint64_t>(call.inputs[i].data) !=
+              addresses_[index * tensor_count_ + static_cast<std::uint32_t>(i)] ||
+          std::memcmp(now + kAfterData, reinterpret_cast<const std::byte*>(inputs + i) + kAfterData,
+                      sizeof(kw_tensor) - kAfterData) != 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   static void say(const kw_call* call) {

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,10 @@ bool before(sandbox::Job& job) {
   ::munmap(content, static_cast<std::size_t>(about.st_size));
   ::close(file);
   ::close(kLibrary);
+#if defined(__x86_64__)
+  // The contract allows no clocks: reading the time stamp counter faults from here on, where the system can do that.
+  ::prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+#endif
   // Nothing else of the file system is there from here on.
   return written && (!job.isolation->view || ::chroot(".") == 0);
 }

@@ -1,6 +1,7 @@
 // Watches every write to a call's outputs: their pages are read-only, so that each write faults; the bytes beside the
 // output change, the one instruction runs, and then they are looked at. Whoever writes back there what it had read
-// before leaves an old value. Slow, so for small outputs only; x86-64 only.
+// before leaves an old value; one instruction that reads and writes there (`lock or`) is known by its address. Slow, so
+// for small outputs only; x86-64 only.
 #pragma once
 
 #include <sys/mman.h>
@@ -47,6 +48,9 @@ class Watch {
       Output& output = outputs_[i];
       if (address < output.region || address >= output.region_end || output.open) continue;
       output.open = true;
+      if ((address < output.begin || address >= output.end) && !has_mask(context)) {
+        found_ = static_cast<std::uint32_t>(i) + 1;
+      }
       protect(output, PROT_READ | PROT_WRITE);
       change(output);
       step(context, ++writes_ < kMostWrites);
@@ -76,7 +80,7 @@ class Watch {
     std::uint64_t begin, end, region, region_end;
     bool open;
   };
-  static constexpr std::uint64_t kNear = 64;
+  static constexpr std::uint64_t kNear = 256;
 
   static void protect(const Output& output, int rights) {
     ::mprotect(reinterpret_cast<void*>(output.region), output.region_end - output.region, rights);
@@ -101,6 +105,18 @@ class Watch {
     bool same = true;
     beside(output, [&](const volatile std::uint8_t& byte) { same = same && byte == value_; });
     return same;
+  }
+
+  // The address of a store with a mask may be that of elements which it leaves alone. True where it may have one.
+  static bool has_mask([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+    const auto* code =
+        reinterpret_cast<const std::uint8_t*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+    while (*code == 0x66 || *code == 0xf2 || *code == 0xf3 || *code == 0xf0 || (*code & 0xf0) == 0x40) ++code;
+    return *code == 0x62 || *code == 0xc4 || *code == 0xc5 || (code[0] == 0x0f && (code[1] == 0xf7 || code[1] == 0xae));
+#else
+    return true;
+#endif
   }
 
   static void step([[maybe_unused]] void* context, [[maybe_unused]] bool one) {

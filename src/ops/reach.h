@@ -1,0 +1,31 @@
+// Which powers of two the input class `wide` draws between: as far as every honest way to compute a graph can follow.
+//
+// Where something is multiplied and added, the largest inputs overflow in one order and not in another, so that not all
+// of them may be large at once. But one input alone may be of any size where the result is proportional to it.
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "ops/graph.h"
+
+namespace kw::ops {
+
+struct Reach {
+  double low = -12;
+  double high = 12;
+};
+
+// One for each of graph.inputs; those that are not of a float type have no meaning. Where it may, one of them is drawn
+// anew each time to lie anywhere in the type's range.
+std::vector<Reach> draw_reaches(const Graph& graph, Random& random);
+
+// Which patterns inputs may have. Where results are differences of nearly equal sums (norms of equal elements), no
+// honest kernel is exact on equal elements; where long sums are taken, terms of one sign and of all sizes get lost.
+struct Patterns {
+  bool equal = false;  // all elements equal, in order, or repeated
+  bool one_sign = false;
+};
+Patterns patterns_of(const Graph& graph);
+
+}  // namespace kw::ops
