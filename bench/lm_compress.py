@@ -4,7 +4,10 @@
 
 KW_LM is the program kw-lm. Calibration text is one half of the Debian handbook's chapters (package debian-handbook); texts
 that are evaluated: the other half, the King James Bible (bible-kjv and bible-kjv-text) and Python's documentation
-(python3-doc). What was evaluated is kept in FOLDER/results.json, and a second run prints it again and goes on after it.
+(python3-doc). What was evaluated is kept in FOLDER/results.json, and a second run prints it again and goes on after it. What
+each compression says of itself is kept in FOLDER/rows, for the page:
+
+    kw compress --page page.html --run FOLDER/rows/0.2-svd.json --run ...
 """
 import argparse
 import glob
@@ -111,8 +114,15 @@ def main():
                                   ratio=ratio, sequences=given.sequences, gradient_sequences=given.gradients, **ROWS[label])
                 results[f"{key} made"] = {"saved": done["saved"], "last_layers": done["last_layers"],
                                           "residual_share": done["residual_share"], "seconds": time.time() - begin}
+                (folder / "rows").mkdir(exist_ok=True)
             values = evaluated(key, str(out))
             made = results[f"{key} made"]
+            if (out / "compression.json").exists():
+                about = json.loads((out / "compression.json").read_text())
+                about["perplexity"] = {name: {"original": results[f"original {name} {given.tokens}"], "compressed": value}
+                                       for name, value in zip(names, values)}
+                (folder / "rows" / f"{ratio}-{label}.json").write_text(json.dumps(about))
+                shutil.rmtree(out)
             note = f" (last {made['last_layers']}, beta {made['residual_share']})" if "ressvd" in label else ""
             show(f"{ratio:.0%} {label}{note}", f"{made['saved']:.1%}", values, f"{made['seconds']:.0f}")
 

@@ -1,4 +1,4 @@
-// Puts the page together: the summary, the controls, the theme, and which part draws what.
+// Puts the page together: the summary, the controls, and which part draws what.
 "use strict";
 
 const SPEEDS = ["0.5", "1", "1.5", "2"];
@@ -184,37 +184,6 @@ function drawParts() {
   fill(byId("parts"), tasksShown().map(taskPart));
   for (const part of byId("parts").children) part.open = open.has(part.id);
   if (!byId("parts").children.length) byId("parts").append(nothing("No task is in this run."));
-}
-
-const THEMES = ["system", "dark", "light"];
-let theme = "system";
-
-function applyTheme() {
-  const dark = theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  byId("theme").textContent = `Theme: ${theme}`;
-}
-
-function nextTheme() {
-  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  try {
-    localStorage.setItem("kernelwright-theme", theme);
-  } catch {
-    // A browser that keeps nothing for files: the choice lasts as long as the page.
-  }
-  applyTheme();
-}
-
-function prepareTheme() {
-  try {
-    const kept = localStorage.getItem("kernelwright-theme");
-    if (THEMES.includes(kept)) theme = kept;
-  } catch {
-    theme = "system";
-  }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
-  byId("theme").addEventListener("click", nextTheme);
-  applyTheme();
 }
 
 function prepareKeys() {

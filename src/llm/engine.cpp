@@ -40,6 +40,10 @@ Result<std::filesystem::path> find_engine() {
       self.string());
 }
 
+std::string path_for_engine(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 Result<std::unique_ptr<Engine>> Engine::start(const std::filesystem::path& program, int threads) {
   std::array<int, 2> ends = {};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail("no socket could be made");

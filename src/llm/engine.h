@@ -18,6 +18,9 @@ namespace kw::llm {
 // kw-lm beside this program; an Error says how it comes to be built.
 Result<std::filesystem::path> find_engine();
 
+// kw-lm runs in another folder: what the user calls a path, from the root.
+std::string path_for_engine(const std::string& path);
+
 // One process that answers one request after the other and keeps the model of the last one loaded. It is killed with
 // this object, and ends by itself when this program does.
 class Engine {

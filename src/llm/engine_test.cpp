@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/scratch.h"
+#include "llm/engine_facts.h"
 
 namespace kw::llm {
 namespace {
@@ -73,6 +74,13 @@ TEST(Engine, GivesUpInTimeAndWhenItIsStopped) {
   EXPECT_EQ((*Engine::start(made.program, 1))->ask(asking("hang"), {}, stop.get_token()).done.error().message,
             "cancelled");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST(Engine, ItsProgressIsALine) {
+  EXPECT_EQ(progress_text(Json::parse(R"({"what": "factors", "done": 3, "of": 30, "error": 0.012, "left_s": 12.4})")),
+            "factors: 3 of 30, error 1.20 %, 12 s left");
+  EXPECT_EQ(progress_text(Json::parse(R"({"done": 1, "of": 2, "perplexity": 25.5, "seconds": 3})")),
+            "window: 1 of 2, perplexity 25.500");
 }
 
 TEST(KeptEngines, LoadAModelOnceForManyQuestions) {

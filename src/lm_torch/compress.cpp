@@ -233,18 +233,27 @@ void put_factors(Linear& linear, const Factors& factors, bool pivot) {
   }
 }
 
-using LayerFactors = std::vector<std::optional<Factors>>;
+struct LayerFactors {
+  std::vector<std::optional<Factors>> linears;
+  double lost = 0;  // of the method's own measure, the share that truncation leaves out
+};
 
 Result<LayerFactors> factors_of(const Network& network, const Spectra& spectra, const Plan& plan, std::int64_t layer) {
   const auto place = static_cast<std::size_t>(layer);
-  LayerFactors made(plan.ranks[place].size());
+  LayerFactors made{.linears = std::vector<std::optional<Factors>>(plan.ranks[place].size())};
   if (std::accumulate(plan.ranks[place].begin(), plan.ranks[place].end(), std::int64_t{0}) == 0) return made;
   KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (plan.ranks[place][i] == 0) continue;
-    made[i] = with_residual(network.layers()[place].linears[i].weight, of_layer.linears[i], plan.ranks[place][i],
-                            plan.residual[place][i]);
+  double all = 0, left = 0;
+  for (std::size_t i = 0; i < made.linears.size(); ++i) {
+    const std::int64_t rank = plan.ranks[place][i];
+    const auto& squares = of_layer.linears[i].squares;
+    all += std::accumulate(squares.begin(), squares.end(), 0.0);
+    if (rank == 0) continue;
+    left += std::accumulate(squares.begin() + rank, squares.end(), 0.0);
+    made.linears[i] =
+        with_residual(network.layers()[place].linears[i].weight, of_layer.linears[i], rank, plan.residual[place][i]);
   }
+  made.lost = left / std::max(all, 1e-30);
   return made;
 }
 
@@ -281,11 +290,12 @@ class Refitter {
         add(gram[linear], inputs);
       }
     }
-    for (std::size_t i = 0; i < factors.size(); ++i) {
-      if (!factors[i]) continue;
+    for (std::size_t i = 0; i < factors.linears.size(); ++i) {
+      auto& one = factors.linears[i];
+      if (!one) continue;
       const std::size_t first = first_with_input(original_.config(), i);
-      factors[i] = refitted(original_.layers()[place].linears[i].weight, *factors[i], cross[first], gram[first]);
-      put_factors(compressed.layers()[place].linears[i], *factors[i], pivot);
+      one = refitted(original_.layers()[place].linears[i].weight, *one, cross[first], gram[first]);
+      put_factors(compressed.layers()[place].linears[i], *one, pivot);
     }
     before_ = at::cat(next, 0);
     next.clear();
@@ -310,7 +320,8 @@ struct Work {
   const at::Tensor& ids;
   const TellProgress& tell;
 
-  Result<Network> made(const Plan& plan, bool refit) const {
+  // `what` names it in the progress.
+  Result<Network> made(const Plan& plan, bool refit, const std::string& what) const {
     const at::NoGradGuard no_gradients;
     const auto begin = Clock::now();
     Network network = original;
@@ -319,15 +330,16 @@ struct Work {
     const std::int64_t layers = original.config().layers;
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       KW_TRY(LayerFactors factors, factors_of(original, spectra, plan, layer));
-      for (std::size_t i = 0; i < factors.size(); ++i) {
-        if (factors[i])
-          put_factors(network.layers()[static_cast<std::size_t>(layer)].linears[i], *factors[i], options.pivot);
+      for (std::size_t i = 0; i < factors.linears.size(); ++i) {
+        if (factors.linears[i])
+          put_factors(network.layers()[static_cast<std::size_t>(layer)].linears[i], *factors.linears[i], options.pivot);
       }
       if (refitter) refitter->refit(network, layer, factors, options.pivot);
       if (tell) {
-        tell({{"what", "factors"},
+        tell({{"what", what},
               {"done", layer + 1},
               {"of", layers},
+              {"error", factors.lost},
               {"left_s",
                seconds_since(begin) / static_cast<double>(layer + 1) * static_cast<double>(layers - layer - 1)}});
       }
@@ -347,6 +359,7 @@ struct Choice {
   std::int64_t layers = 0;
   double beta = 0;
   double error = -1;
+  std::optional<Network> network = {};  // as it was tried
 };
 
 // ResSVD's k, and with `search` beta: those with the smallest error at the model's end.
@@ -367,13 +380,90 @@ Result<Choice> choose_layers(const Work& work, Json& tried) {
   if (options.search) betas.assign(kBetas.begin(), kBetas.end());
   for (const std::int64_t count : counts) {
     for (const double beta : betas) {
-      KW_TRY(const Network network, work.made(even_plan(work.original, options, count, beta), false));
+      const std::string what =
+          fmt::format("try {} of {} (last {} layers)", tried.size() + 1, counts.size() * betas.size(), count);
+      KW_TRY(Network network, work.made(even_plan(work.original, options, count, beta), false, what));
       const double error = work.error_of(network, expected);
       tried.push_back({{"last_layers", count}, {"residual_share", beta}, {"error", error}});
-      if (best.error < 0 || error < best.error) best = {count, beta, error};
+      if (best.error < 0 || error < best.error) best = {count, beta, error, std::move(network)};
     }
   }
   return best;
+}
+
+// Of each linear layer, how wrong its outputs are on the calibration text, or its weights where the text was not looked
+// at.
+Result<Json> errors_by_layer(const Network& original, const Network& compressed, const Statistics& statistics) {
+  const at::NoGradGuard no_gradients;
+  Json all = Json::array();
+  for (std::int64_t layer = 0; layer < original.config().layers; ++layer) {
+    const auto place = static_cast<std::size_t>(layer);
+    LayerStatistics known;
+    if (statistics.has(layer)) {
+      KW_TRY(known, statistics.layer(original, layer, false));
+    }
+    Json errors = Json::array();
+    for (std::size_t i = 0; i < original.layers()[place].linears.size(); ++i) {
+      const Linear& made = compressed.layers()[place].linears[i];
+      errors.push_back(made.is_factored() ? relative_error(original.layers()[place].linears[i].weight, made.product(),
+                                                           known.empty() ? at::Tensor() : known[i].gram)
+                                          : 0.0);
+    }
+    all.push_back(errors);
+  }
+  return all;
+}
+
+// Of each linear layer, the share of its squares in the method's measure that is left after 0, 1/16, ... of its
+// directions.
+Result<Json> spectra_by_layer(const Network& network, const Spectra& spectra) {
+  constexpr std::size_t kSteps = 16;
+  Json all = Json::array();
+  for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
+    KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+    Json curves = Json::array();
+    for (const Spectrum& spectrum : of_layer.linears) {
+      const double sum = std::accumulate(spectrum.squares.begin(), spectrum.squares.end(), 0.0);
+      Json curve = Json::array();
+      for (std::size_t step = 0; step <= kSteps; ++step) {
+        const auto from =
+            spectrum.squares.begin() + static_cast<std::ptrdiff_t>(spectrum.squares.size() * step / kSteps);
+        curve.push_back(std::accumulate(from, spectrum.squares.end(), 0.0) / std::max(sum, 1e-30));
+      }
+      curves.push_back(curve);
+    }
+    all.push_back(curves);
+  }
+  return all;
+}
+
+Json switches_of(const CompressOptions& options) {
+  Json names = Json::array();
+  if (options.allot) names.push_back("allot");
+  if (options.pivot) names.push_back("pivot");
+  if (options.refit) names.push_back("refit");
+  if (options.narrow) names.push_back("narrow");
+  if (options.search) names.push_back("search");
+  return names;
+}
+
+// {text: {original, compressed}} of the texts that are to be evaluated.
+Result<Json> perplexities(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
+                          const CompressOptions& options, const TellProgress& tell) {
+  constexpr std::int64_t kWindow = 512;
+  Json all = Json::object();
+  const std::int64_t window = std::min(kWindow, original.config().context);
+  for (const fs::path& text : options.evaluate) {
+    KW_TRY(const auto ids, tokens_of_file(tokenizer, text, options.evaluate_tokens));
+    Json of_text = Json::object();
+    for (const auto& [name, network] : {std::pair{"original", &original}, std::pair{"compressed", &compressed}}) {
+      KW_TRY(const Perplexity measured, perplexity_of(*network, ids, window));
+      of_text[name] = measured.value();
+    }
+    all[text.stem().string()] = of_text;
+    if (tell) tell({{"what", "evaluation"}, {"done", all.size()}, {"of", options.evaluate.size()}, {"left_s", 0}});
+  }
+  return all;
 }
 
 // Equal for the same model, text and amount: what was gathered then can be used again.
@@ -412,12 +502,14 @@ Result<at::Tensor> calibration_tokens(const Tokenizer& tokenizer, const Network&
 
 }  // namespace
 
+constexpr std::array kMethodNames = {"svd", "fwsvd", "asvd", "svd-llm", "ressvd"};  // in the order of Method
+
+std::string name_of(Method method) { return kMethodNames[static_cast<std::size_t>(method)]; }
+
 Result<Method> method_named(const std::string& name) {
-  if (name == "svd") return Method::svd;
-  if (name == "fwsvd") return Method::fwsvd;
-  if (name == "asvd") return Method::asvd;
-  if (name == "svd-llm") return Method::svd_llm;
-  if (name == "ressvd") return Method::ressvd;
+  for (std::size_t i = 0; i < kMethodNames.size(); ++i) {
+    if (name == kMethodNames[i]) return static_cast<Method>(i);
+  }
   return fail("no method is called '{}'; say svd, fwsvd, asvd, svd-llm or ressvd", name);
 }
 
@@ -445,11 +537,16 @@ Result<CompressOptions> compress_options(const Json& request) {
   options.residual_share = request.value("residual_share", options.residual_share);
   if (!(options.residual_share >= 0 && options.residual_share < 1))
     return fail("a residual share of {}", options.residual_share);
-  for (const auto& [name, flag] : {std::pair{"allot", &options.allot}, std::pair{"pivot", &options.pivot},
-                                   std::pair{"refit", &options.refit}, std::pair{"narrow", &options.narrow},
-                                   std::pair{"search", &options.search}, std::pair{"merged", &options.merged}}) {
+  for (const auto& [name, flag] :
+       {std::pair{"allot", &options.allot}, std::pair{"pivot", &options.pivot}, std::pair{"refit", &options.refit},
+        std::pair{"narrow", &options.narrow}, std::pair{"search", &options.search},
+        std::pair{"merged", &options.merged}, std::pair{"onnx", &options.onnx}}) {
     *flag = request.value(name, false);
   }
+  if (const Json* texts = request.find("evaluate")) {
+    for (const Json& text : *texts) options.evaluate.push_back(text.text());
+  }
+  KW_CHECK(whole("evaluate_tokens", options.evaluate_tokens, 2));
   options.type = request.value("type", "");
   if (!options.type.empty() && options.type != "F32" && options.type != "F16" && options.type != "BF16") {
     return fail("elements of type {} cannot be written; say F32, F16 or BF16", options.type);
@@ -505,22 +602,39 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
     }
     plan = even_plan(network, options, choice.layers, choice.beta);
   }
-  KW_TRY(const Network compressed, work.made(plan, options.refit));
-  KW_CHECK(write_model(files, compressed, options));
+  if (!choice.network || options.refit) {
+    KW_TRY(choice.network, work.made(plan, options.refit, "factors"));
+  }
+  const Network& compressed = *choice.network;
   const std::int64_t after = compressed.linear_parameters();
-  Json ranks = Json::array();
+  Json ranks = Json::array(), full_ranks = Json::array();
   for (const auto& of_layer : plan.ranks) ranks.push_back(of_layer);
-  return Json{{"out", options.out.string()},
-              {"linear_parameters_before", before},
-              {"linear_parameters", after},
-              {"saved", 1 - static_cast<double>(after) / static_cast<double>(before)},
-              {"parameters", compressed.parameters()},
-              {"last_layers", choice.layers},
-              {"residual_share", choice.beta},
-              {"tried", tried},
-              {"ranks", ranks},
-              {"calibration_sequences", ids.size(0)},
-              {"seconds", seconds_since(begin)}};
+  for (const Layer& layer : network.layers()) {
+    Json full = Json::array();
+    for (const Linear& linear : layer.linears) full.push_back(std::min(linear.inputs(), linear.outputs()));
+    full_ranks.push_back(full);
+  }
+  Json about = {{"model", files.path.filename().string()},
+                {"method", name_of(options.method)},
+                {"switches", switches_of(options)},
+                {"ratio", options.ratio},
+                {"linear_parameters_before", before},
+                {"linear_parameters", after},
+                {"saved", 1 - static_cast<double>(after) / static_cast<double>(before)},
+                {"parameters", compressed.parameters()},
+                {"last_layers", choice.layers},
+                {"residual_share", choice.beta},
+                {"tried", tried},
+                {"ranks", ranks},
+                {"full_ranks", full_ranks},
+                {"calibration_sequences", ids.size(0)}};
+  KW_TRY(about["errors"], errors_by_layer(network, compressed, statistics));
+  KW_TRY(about["spectra"], spectra_by_layer(network, spectra));
+  KW_TRY(about["perplexity"], perplexities(tokenizer, network, compressed, options, tell));
+  about["seconds"] = seconds_since(begin);
+  KW_CHECK(write_model(files, compressed, options, about));
+  about["out"] = options.out.string();
+  return about;
 }
 
 }  // namespace kw::lm

@@ -22,6 +22,7 @@ namespace kw::lm {
 
 enum class Method { svd, fwsvd, asvd, svd_llm, ressvd };
 Result<Method> method_named(const std::string& name);
+std::string name_of(Method method);
 
 struct CompressOptions {
   Method method = Method::ressvd;
@@ -40,16 +41,19 @@ struct CompressOptions {
   bool narrow = false;  // key and value matrices that are much flatter than wide stay whole
   bool search = false;  // of ResSVD: beta too
   bool merged = false;  // write the products, for programs that know no factors
-  std::string type;     // "F32", "F16" or "BF16" of what is written; empty: F32 where the model has it, else F16
+  bool onnx = false;    // write each factored layer as an ONNX file too
+  std::vector<std::filesystem::path> evaluate;  // texts whose perplexity is told, before and after
+  std::int64_t evaluate_tokens = 20'000;        // of each of them
+  std::string type;  // "F32", "F16" or "BF16" of what is written; empty: F32 where the model has it, else F16
 };
 Result<CompressOptions> compress_options(const Json& request);
 
-// What was done, as {"done": ...} says it.
+// What was done, as {"done": ...} says it; compression.json of the new folder holds the same.
 Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Network network,
                       const CompressOptions& options, const TellProgress& tell);
 
 // A whole model in a new folder (src/lm_torch/write_model.cpp). `network` belongs to `files`, with some of its layers
 // factored.
-Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options);
+Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options, const Json& about);
 
 }  // namespace kw::lm

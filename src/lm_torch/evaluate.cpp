@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/files.h"
+
 namespace kw::lm {
 namespace {
 
@@ -20,6 +22,17 @@ at::Tensor tensor_of(std::span<const std::int32_t> ids, std::int64_t rows) {
   at::Tensor made = at::empty({rows, std::ssize(ids) / rows}, at::kLong);
   std::copy(ids.begin(), ids.begin() + made.numel(), made.data_ptr<std::int64_t>());
   return made;
+}
+
+Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, const std::filesystem::path& path,
+                                                 std::int64_t most) {
+  KW_TRY(std::string text, read_file(path));
+  constexpr std::size_t kMostBytesEach = 16;
+  if (most > 0 && text.size() / kMostBytesEach > static_cast<std::size_t>(most))
+    text.resize(static_cast<std::size_t>(most) * kMostBytesEach);
+  KW_TRY(std::vector<std::int32_t> ids, tokenizer.encode(text, Specials::as_text));
+  if (most > 0 && std::ssize(ids) > most) ids.resize(static_cast<std::size_t>(most));
+  return ids;
 }
 
 at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids) {

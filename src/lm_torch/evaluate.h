@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
+#include "lm/tokenizer.h"
 #include "lm_torch/network.h"
 
 namespace kw::lm {
@@ -23,6 +26,10 @@ struct Perplexity {
 // given what is known so far after every few windows; false stops with that.
 Result<Perplexity> perplexity_of(const Network& network, std::span<const std::int32_t> ids, std::int64_t window,
                                  const std::function<bool(const Perplexity&)>& tell = {});
+
+// The first `most` tokens of a text (0: all); no more of it is tokenised than they can need.
+Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, const std::filesystem::path& path,
+                                                 std::int64_t most);
 
 // Sum of the losses of predicting ids[:, 1:] from the finished hidden states.
 at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids);

@@ -36,7 +36,26 @@ Factors balanced(const at::Tensor& up, const at::Tensor& down) {
   return {up * scale.unsqueeze(0), down / scale.unsqueeze(1)};
 }
 
+// Of no measure and in float32: what is left has no directions that differ by more than it resolves.
+Factors largest_directions(const at::Tensor& given, std::int64_t rank) {
+  const bool wide = given.size(0) <= given.size(1);
+  const at::Tensor matrix = (wide ? given : given.t()).to(at::kFloat);
+  const auto [values, vectors] = at::linalg_eigh(at::mm(matrix, matrix.t()));
+  const at::Tensor kept = vectors.slice(1, vectors.size(1) - rank).to(at::kDouble);
+  const at::Tensor other = at::mm(kept.t(), wide ? given : given.t());
+  return wide ? balanced(kept, other) : balanced(other.t(), kept.t());
+}
+
 }  // namespace
+
+double relative_error(const at::Tensor& matrix, const at::Tensor& made, const at::Tensor& input_gram) {
+  const at::Tensor whole = matrix.to(at::kFloat), error = whole - made.to(at::kFloat);
+  const auto size = [&](const at::Tensor& one) {
+    const at::Tensor seen = input_gram.defined() ? at::mm(one, input_gram.to(at::kFloat)) : one;
+    return (seen * one).sum().item<double>();
+  };
+  return size(error) / std::max(size(whole), 1e-30);
+}
 
 Spectrum spectrum_of(const at::Tensor& given, const Measure& measure) {
   const at::Tensor matrix = given.to(at::kDouble);
@@ -77,7 +96,7 @@ Factors with_residual(const at::Tensor& matrix, const Spectrum& spectrum, std::i
   if (residual_rank <= 0) return truncated(spectrum, rank);
   const Factors first = truncated(spectrum, rank - residual_rank);
   const at::Tensor left = matrix.to(at::kDouble) - at::mm(first.up, first.down);
-  const Factors second = truncated(spectrum_of(left, {}), residual_rank);
+  const Factors second = largest_directions(left, residual_rank);
   return {at::cat({first.up, second.up}, 1), at::cat({first.down, second.down}, 0)};
 }
 

@@ -32,6 +32,9 @@ Factors truncated(const Spectrum& spectrum, std::int64_t rank);
 // ResSVD: rank - residual_rank directions in the measure, then as many of what is left without any measure.
 Factors with_residual(const at::Tensor& matrix, const Spectrum& spectrum, std::int64_t rank,
                       std::int64_t residual_rank);
+// |(W - W') x|^2 over |W x|^2, summed over the inputs of this Gram matrix; of all directions alike where it is
+// undefined.
+double relative_error(const at::Tensor& matrix, const at::Tensor& made, const at::Tensor& input_gram);
 // The `up` that brings up (down x') closest to W x over all tokens, given sums of x x'^T and of x' x'^T.
 Factors refitted(const at::Tensor& matrix, const Factors& factors, const at::Tensor& cross_gram,
                  const at::Tensor& gram);

@@ -97,6 +97,15 @@ TEST(Factorise, RefitsToInputsThatChanged) {
   EXPECT_LT(error(after), 0.8 * error(before));
 }
 
+TEST(Factorise, TellsHowWrongOutputsAre) {
+  const at::Tensor matrix = drawn(12, 16, 1), tokens = tokens_for(16), gram = at::mm(tokens.t(), tokens);
+  const Factors factors = truncated(spectrum_of(matrix, {.input_gram = gram}), 6);
+  const double whole = at::mm(tokens, matrix.t()).pow(2).sum().item<double>();
+  EXPECT_NEAR(relative_error(matrix, at::mm(factors.up, factors.down), gram),
+              output_error(matrix, factors, tokens) / whole, 1e-5);
+  EXPECT_NEAR(relative_error(matrix, matrix * 0.5, {}), 0.25, 1e-6);
+}
+
 TEST(Factorise, CountsWhatFactorsTake) {
   EXPECT_EQ(factor_size(576, 1536, 100, false), 211200);
   EXPECT_EQ(factor_size(576, 1536, 100, true), 201200);

@@ -88,23 +88,11 @@ Result<Json> info(const Json& request) {
   return answer;
 }
 
-// As many tokens of the text as are wanted; only as much of it is tokenised as they can need.
-Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, const std::string& path,
-                                                 std::int64_t most) {
-  KW_TRY(std::string text, read_file(path));
-  constexpr std::size_t kMostBytesEach = 16;
-  if (most > 0 && text.size() / kMostBytesEach > static_cast<std::size_t>(most))
-    text.resize(static_cast<std::size_t>(most) * kMostBytesEach);
-  KW_TRY(std::vector<std::int32_t> ids, tokenizer.encode(text, Specials::as_text));
-  if (most > 0 && std::ssize(ids) > most) ids.resize(static_cast<std::size_t>(most));
-  return ids;
-}
-
 template <class Loaded>
 Result<Json> perplexity(const Loaded& model, const Json& request, const Requests::Tell& tell) {
   const std::int64_t window = request.value("window", std::int64_t{512});
-  KW_TRY(const auto ids,
-         tokens_of_file(model.tokenizer, request["text"], request.value("most_tokens", std::int64_t{0})));
+  KW_TRY(const auto ids, tokens_of_file(model.tokenizer, request["text"].get<std::string>(),
+                                        request.value("most_tokens", std::int64_t{0})));
   const std::int64_t windows = std::max<std::int64_t>(1, std::ssize(ids) / std::max<std::int64_t>(window, 1));
   KW_TRY(const Perplexity measured, perplexity_of(model.network, ids, window, [&](const Perplexity& so_far) {
            tell({{"progress",

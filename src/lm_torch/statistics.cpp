@@ -35,6 +35,20 @@ Json progress_of(const char* what, std::int64_t done, std::int64_t of, std::int6
           {"left_s", made > 0 ? spent / made * static_cast<double>(of - done) : 0.0}};
 }
 
+// rows^T rows, of which the blocks below the diagonal are those above it: ten of sixteen are computed.
+at::Tensor gram_of(const at::Tensor& rows) {
+  constexpr std::int64_t kBlocks = 4;
+  const std::int64_t size = rows.size(1), step = (size + kBlocks - 1) / kBlocks;
+  at::Tensor made = at::empty({size, size}, rows.options());
+  for (std::int64_t begin = 0; begin < size; begin += step) {
+    const std::int64_t end = std::min(begin + step, size);
+    const at::Tensor part = at::mm(rows.slice(1, begin, end).t(), rows.slice(1, begin));
+    made.slice(0, begin, end).slice(1, begin).copy_(part);
+    made.slice(0, end).slice(1, begin, end).copy_(part.slice(1, end - begin).t());
+  }
+  return made;
+}
+
 // Sums of products of float32 tokens, added up in double.
 struct Sum {
   at::Tensor gram, size;
@@ -42,8 +56,8 @@ struct Sum {
 
   void add(const at::Tensor& inputs, bool sizes) {
     const at::Tensor rows = inputs.detach().reshape({-1, inputs.size(-1)});
-    const at::Tensor more = at::mm(rows.t(), rows).to(at::kDouble);
-    gram = gram.defined() ? gram + more : more;
+    const at::Tensor more = gram_of(rows).to(at::kDouble);
+    gram = gram.defined() ? gram.add_(more) : more;
     if (!sizes) return;
     const at::Tensor added = rows.abs().sum(0).to(at::kDouble);
     size = size.defined() ? size + added : added;
@@ -186,6 +200,11 @@ Status Statistics::gather_gradients(const Network& network, const at::Tensor& id
     KW_CHECK(write_tensors(folder_ / gradient_file(layer), tensors));
   }
   return {};
+}
+
+bool Statistics::has(std::int64_t layer) const {
+  std::error_code ignored;
+  return fs::exists(folder_ / layer_file(layer), ignored);
 }
 
 Result<LayerStatistics> Statistics::layer(const Network& network, std::int64_t layer, bool gradients) const {

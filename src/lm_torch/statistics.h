@@ -38,6 +38,7 @@ class Statistics {
   Status gather(const Network& network, const at::Tensor& ids, const TellProgress& tell);
   // One sequence after the other, forwards and backwards through the whole model.
   Status gather_gradients(const Network& network, const at::Tensor& ids, const TellProgress& tell);
+  bool has(std::int64_t layer) const;  // Gram matrices of it
   Result<LayerStatistics> layer(const Network& network, std::int64_t layer, bool gradients) const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "lm/chat_template.h"
+#include "lm/onnx_linear.h"
 #include "lm/safetensors.h"
 #include "lm_torch/compress.h"
 
@@ -170,6 +171,38 @@ Status write_weights(const fs::path& path, const ModelFiles& files, const Networ
   return writer.finish();
 }
 
+// Each factored layer as onnx/NAME.onnx.
+Status write_onnx(const fs::path& folder, const Network& network) {
+  constexpr std::int64_t kMostNumbers = (std::int64_t{1} << 31) / 4 - 4096;  // of a file of protobuf
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return fail("{}: could not be made: {}", folder.string(), failed.message());
+  for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
+    const auto shapes = linear_layers(network.config(), layer);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Linear& linear = network.layers()[static_cast<std::size_t>(layer)].linears[i];
+      if (!linear.is_factored()) continue;
+      if (linear.parameters() > kMostNumbers) return fail("{} is too large for an ONNX file", shapes[i].name);
+      const auto floats = [](const at::Tensor& tensor) {
+        return std::span<const float>(tensor.defined() ? tensor.data_ptr<float>() : nullptr,
+                                      tensor.defined() ? static_cast<std::size_t>(tensor.numel()) : 0);
+      };
+      const bool pivot = linear.rows.defined();
+      KW_CHECK(write_file(folder / (shapes[i].name + ".onnx"),
+                          onnx_model({.name = shapes[i].name,
+                                      .inputs = linear.inputs(),
+                                      .outputs = linear.outputs(),
+                                      .rank = linear.down.size(0),
+                                      .down = floats(linear.down),
+                                      .up = floats(linear.up),
+                                      .rows = {pivot ? linear.rows.data_ptr<std::int64_t>() : nullptr,
+                                               pivot ? static_cast<std::size_t>(linear.rows.numel()) : 0},
+                                      .bias = floats(linear.bias)})));
+    }
+  }
+  return {};
+}
+
 // The tokenizer of a folder as it is; of a GGUF file written as tokenizer.json.
 Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
   if (!files.gguf) {
@@ -199,7 +232,7 @@ Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
 
 }  // namespace
 
-Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options) {
+Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options, const Json& about) {
   if (files.tensors.contains("rope_freqs.weight") || (files.gguf && files.config.rope.kind != Rope::Kind::plain)) {
     return fail("{}: a GGUF file with scaled rotary embedding cannot be written as a folder yet", files.path.string());
   }
@@ -214,6 +247,8 @@ Status write_model(const ModelFiles& files, const Network& network, const Compre
     KW_CHECK(
         write_file(folder / "config.json", config_with_ranks(files, network, type, options.merged).dump(1) + "\n"));
     KW_CHECK(write_tokenizer(files, folder));
+    if (options.onnx) KW_CHECK(write_onnx(folder / "onnx", network));
+    KW_CHECK(write_file(folder / "compression.json", about.dump(1) + "\n"));
     if (!options.merged) KW_CHECK(write_file(folder / "modeling_low_rank.py", kModule));
     return {};
   };

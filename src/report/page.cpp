@@ -13,8 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // In this order: each may use what those before it define.
-constexpr const char* kScripts[] = {"text.js",       "record.js",       "code.js",  "plots.js",     "speedup_plots.js",
-                                    "roof_plots.js", "course_plots.js", "table.js", "task_part.js", "page.js"};
+constexpr const char* kScripts[] = {"text.js",  "theme.js",         "record.js",     "code.js",
+                                    "plots.js", "speedup_plots.js", "roof_plots.js", "course_plots.js",
+                                    "table.js", "task_part.js",     "page.js"};
 
 // The bytes of hexadecimal digits as base64.
 std::string base64_of_hex(std::string_view hex) {
@@ -35,26 +36,21 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
-struct Parts {
-  std::string markup, style, library, licence;
-  std::vector<std::string> scripts;
-};
+}  // namespace
 
-Result<Parts> read_parts() {
+Result<PageParts> read_page_parts(const std::string& markup, std::span<const char* const> scripts) {
   KW_TRY(const fs::path data, data_folder());
   const fs::path folder = data / "report";
-  Parts parts;
-  KW_TRY(parts.markup, read_file(folder / "page.html"));
+  PageParts parts;
+  KW_TRY(parts.markup, read_file(folder / markup));
   KW_TRY(parts.style, read_file(folder / "page.css"));
   KW_TRY(parts.licence, read_file(folder / "d3_licence.txt"));
-  for (const char* name : kScripts) {
+  for (const char* name : scripts) {
     KW_TRY(parts.scripts.emplace_back(), read_file(folder / name));
   }
   KW_TRY(parts.library, read_file(data / "javascript" / "d3.min.js"));
   return parts;
 }
-
-}  // namespace
 
 std::string safe_in_script(std::string_view json) {
   std::string text;
@@ -71,10 +67,7 @@ std::string safe_in_script(std::string_view json) {
 
 std::string policy_hash(std::string_view text) { return "sha256-" + base64_of_hex(store::sha256(text)); }
 
-Result<std::string> html_report(const store::Store& store, std::span<const std::int64_t> runs,
-                                const std::string& version) {
-  KW_TRY(const Parts parts, read_parts());
-  KW_TRY(const std::string data, page_data(store, runs, version, parts.licence));
+std::string page_of(const PageParts& parts, std::string_view data) {
   std::string hashes = "'" + policy_hash(parts.library) + "'";
   for (const std::string& script : parts.scripts) hashes += " '" + policy_hash(script) + "'";
 
@@ -97,6 +90,13 @@ Result<std::string> html_report(const store::Store& store, std::span<const std::
   page += "</script>\n";
   for (const std::string& script : parts.scripts) page += "<script>" + script + "</script>\n";
   return page + "</body>\n</html>\n";
+}
+
+Result<std::string> html_report(const store::Store& store, std::span<const std::int64_t> runs,
+                                const std::string& version) {
+  KW_TRY(const PageParts parts, read_page_parts("page.html", kScripts));
+  KW_TRY(const std::string data, page_data(store, runs, version, parts.licence));
+  return page_of(parts, data);
 }
 
 }  // namespace kw::report

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "store/store.h"
@@ -19,6 +20,15 @@ namespace kw::report {
 // Of one run, or of several side by side. `version` is the program's.
 Result<std::string> html_report(const store::Store& store, std::span<const std::int64_t> runs,
                                 const std::string& version);
+
+// Files of report/ that become one page, with the style and d3 that all pages have.
+struct PageParts {
+  std::string markup, style, library, licence;
+  std::vector<std::string> scripts;  // in their order: each may use what those before it define
+};
+Result<PageParts> read_page_parts(const std::string& markup, std::span<const char* const> scripts);
+// `data` is JSON, which the scripts find in the element `data`.
+std::string page_of(const PageParts& parts, std::string_view data);
 
 // JSON that may stand in a script element: '<' occurs in its strings only and is written as \u003c.
 std::string safe_in_script(std::string_view json);

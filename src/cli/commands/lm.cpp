@@ -11,20 +11,13 @@
 #include "cli/commands.h"
 #include "cli/numbers.h"
 #include "llm/engine.h"
+#include "llm/engine_facts.h"
 
 namespace kw::cli::commands {
 namespace {
 
-// kw-lm runs in another folder.
-std::string from_root(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
-
 Result<int> list_formats(const Arguments& arguments, std::ostream& out) {
-  const Json formats = {
-      {"families", Json::array({"llama", "qwen2", "qwen3", "sdar", "bert"})},
-      {"folders", "config.json, model.safetensors or its shards, tokenizer.json"},
-      {"gguf", Json::array({"F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"})},
-      {"tokenizers", Json::array({"byte-level BPE", "WordPiece"})},
-      {"rope", Json::array({"default", "linear", "llama3", "yarn"})}};
+  const Json formats = llm::engine_formats();
   if (arguments.has("--json")) {
     out << formats.dump(1) << "\n";
     return kYes;
@@ -41,13 +34,17 @@ void print_info(const Json& info, std::ostream& out) {
   for (const auto& [name, value] : info.items()) {
     std::string shown = name;
     std::ranges::replace(shown, '_', ' ');
-    print(out, "{:<18} {}\n", shown, value.is_string() ? value.text() : value.dump());
+    std::string text = value.is_string() ? value.text() : value.is_object() ? "" : value.dump();
+    if (value.is_object()) {
+      for (const auto& [type, count] : value.items()) text += (text.empty() ? "" : ", ") + count.dump() + " " + type;
+    }
+    print(out, "{:<18} {}\n", shown, text);
   }
 }
 
 Result<int> evaluate(const Arguments& arguments, Json request, int threads, std::ostream& out) {
   if (!arguments.has("--text")) return fail("say which text: kw lm perplexity MODEL --text FILE");
-  request["text"] = from_root(arguments.text("--text"));
+  request["text"] = llm::path_for_engine(arguments.text("--text"));
   KW_TRY(const auto window, whole_number(arguments, "--window", 512, 2, 1 << 20));
   KW_TRY(const auto most, whole_number(arguments, "--tokens", 0, 0, std::int64_t{1} << 40));
   request["window"] = window;
@@ -56,8 +53,7 @@ Result<int> evaluate(const Arguments& arguments, Json request, int threads, std:
   KW_TRY(const Json done, llm::ask_engine(request, threads, [&](const Json& line) {
            const Json* progress = line.find("progress");
            if (progress == nullptr || !live) return;
-           fmt::print(stderr, "\rkw: window {} of {}, perplexity {:.3f}\x1b[K", (*progress)["done"].get<std::int64_t>(),
-                      (*progress)["of"].get<std::int64_t>(), (*progress)["perplexity"].get<double>());
+           fmt::print(stderr, "\rkw: {}\x1b[K", llm::progress_text(*progress));
          }));
   if (live) fmt::print(stderr, "\r\x1b[K");
   if (arguments.has("--json")) {
@@ -118,7 +114,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
   }
   if (!arguments.has("MODEL")) return fail("kw lm {}: say of which model, a folder or a .gguf file", action);
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
-  Json request = {{"do", action}, {"model", from_root(arguments.text("MODEL"))}};
+  Json request = {{"do", action}, {"model", llm::path_for_engine(arguments.text("MODEL"))}};
   if (action == "perplexity") return evaluate(arguments, std::move(request), static_cast<int>(threads), out);
   if (action == "generate") return write_text(arguments, std::move(request), static_cast<int>(threads), out);
   KW_TRY(const Json info, llm::ask_engine(request, static_cast<int>(threads)));
@@ -137,12 +133,12 @@ Command lm() {
       .name = "lm",
       .summary = "runs a language model from its files: info, perplexity, generate",
       .description =
-          "MODEL is a Hugging Face folder (config.json, safetensors, tokenizer.json) or a .gguf file; `kw lm formats` "
-          "lists "
-          "what can be read. info prints what it is. perplexity reads --text in windows of --window tokens that do not "
-          "overlap, and predicts every token of a window but its first. generate goes on after --prompt, or answers "
-          "--chat with the model's chat template; without --temperature it always takes the likeliest token.\n\n"
-          "The engine is a program of its own, kw-lm on LibTorch; ./kw installs and builds it when it is first used.",
+          "MODEL is a Hugging Face folder (config.json, safetensors, tokenizer.json) or a .gguf file; `kw lm "
+          "formats` lists what can be read. info prints what it is. perplexity reads --text in windows of --window "
+          "tokens that do not overlap, and predicts every token of a window but its first. generate goes on after "
+          "--prompt, or answers --chat with the model's chat template; without --temperature it always takes the "
+          "likeliest token.\n\nThe engine is a program of its own, kw-lm on LibTorch; ./kw installs and builds it "
+          "when it is first used.",
       .options =
           {{.name = "ACTION", .help = "info, perplexity, generate or formats", .required = true},
            {.name = "MODEL", .help = "a folder or a .gguf file", .completes = Completes::file},

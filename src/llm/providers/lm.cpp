@@ -1,6 +1,4 @@
 // A model from its own files, run by kw-lm: "lm:PATH". Nothing leaves this machine, and nothing has a price.
-#include <filesystem>
-
 #include "llm/engine.h"
 #include "llm/providers.h"
 
@@ -9,7 +7,7 @@ namespace {
 
 Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   static KeptEngines engines;
-  const std::string model = std::filesystem::absolute(endpoint.model).lexically_normal().string();
+  const std::string model = path_for_engine(endpoint.model);
   Json body = {{"do", "generate"},
                {"model", model},
                {"most_tokens", request.most_tokens},

@@ -1,0 +1,124 @@
+// Products of few rows with a constant matrix: reading the matrix is all of the time, so it is packed to be read once,
+// in the order in which it lies.
+//
+// The linear layers of a language model that writes one token are such products, whole or as two factors, (x A) B + c.
+//
+// serves: MatMul, Gemm
+// types: float32
+// when: constant1 == 1 && rank1 == 2 && 32 * size0 <= size1
+// order: 8
+#pragma once
+
+#include <kernelwright.h>
+
+#include "../plain/parts/broadcast_steps.h"
+#include "../plain/parts/matmul.h"
+#include "parts/product.h"
+
+KW_TUNE(FEW_VECTORS, 4, 2, 4, 8);              // of a panel
+KW_TUNE(FEW_AHEAD, 1024, 0, 256, 1024, 4096);  // elements by which a panel is asked for ahead of its use
+
+namespace few_rows {
+
+using simd::Floats;
+using simd::kLanes;
+inline constexpr int kPanel = FEW_VECTORS * kLanes;
+
+inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kPanel - 1) / kPanel * depth * kPanel; }
+
+// Element (k, j) of the matrix is from[k * row + j * step]; columns past the last are zero.
+inline const float* packed(const kw::Call& call, const float* from, int64_t row, int64_t step, int64_t depth,
+                           int64_t n) {
+  float* const panels = call.keep<float>(packed_size(depth, n));
+  float* to = panels;
+  for (int64_t j = 0; j < n; j += kPanel) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t i = 0; i < kPanel; ++i) *to++ = j + i < n ? from[k * row + (j + i) * step] : 0;
+    }
+  }
+  return panels;
+}
+
+template <int kRows>
+[[gnu::always_inline]] inline void tile(product::Left a, const float* panel, int64_t depth, product::Result to) {
+  Floats sums[kRows][FEW_VECTORS] = {};
+  for (int64_t k = 0; k < depth; ++k, panel += kPanel) {
+    if (FEW_AHEAD > 0) {
+      KW_UNROLL for (int v = 0; v < FEW_VECTORS; ++v) __builtin_prefetch(panel + FEW_AHEAD + v * kLanes);
+    }
+    KW_UNROLL for (int r = 0; r < kRows; ++r) {
+      const Floats x = simd::splat(a.data[r * a.row + k * a.step]);
+      KW_UNROLL for (int v = 0; v < FEW_VECTORS; ++v) sums[r][v] += x * simd::load(panel + v * kLanes);
+    }
+  }
+  product::store_part(&sums[0][0][0], kPanel, kRows, to);
+}
+
+inline void multiply(int64_t m, int64_t depth, product::Left a, const float* panels, product::Result y) {
+  const product::Finish& all = *y.finish;
+  for (int64_t j = 0; j < y.columns; j += kPanel, panels += depth * kPanel) {
+    for (int64_t i = 0; i < m;) {
+      const product::Finish finish = all.at(i, j);
+      product::Result to = y.at(i, j);
+      to.finish = &finish;
+      if (m - i >= 4) {
+        tile<4>(a.at(i, 0), panels, depth, to);
+        i += 4;
+      } else {
+        tile<1>(a.at(i, 0), panels, depth, to);
+        i += 1;
+      }
+    }
+  }
+}
+
+}  // namespace few_rows
+
+inline const void* prepare_MatMul(const kw::Call& call, const kw::Node&, kw::Tensor<const float>,
+                                  kw::Tensor<const float> b) {
+  if (!b.given() || b.rank() != 2 || b.count() == 0) return nullptr;
+  return few_rows::packed(call, b.data(), b.shape(1), 1, b.shape(0), b.shape(1));
+}
+
+inline void MatMul(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<const float> b, kw::Tensor<float>& y,
+                   const void* kept) {
+  const MatMulPlan plan = matmul_plan(a.shape(), b.shape());
+  y.allocate(plan.result);
+  if (y.count() == 0) return;
+  const product::Finish finish;
+  const int64_t rows = y.count() / plan.n;  // a right matrix of two axes serves all
+  const product::Left left{a.data(), plan.k, 1};
+  const product::Result to{y.data(), plan.n, plan.n, false, &finish};
+  if (kept == nullptr) return product::multiply(node, rows, plan.k, left, b.data(), plan.n, 1, to);
+  few_rows::multiply(rows, plan.k, left, static_cast<const float*>(kept), to);
+}
+
+inline const void* prepare_Gemm(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>,
+                                kw::Tensor<const float> b, kw::Tensor<const float>) {
+  if (!b.given() || b.count() == 0) return nullptr;
+  const bool transposed = node.integer("transB") != 0;
+  const int64_t k = b.shape(transposed ? 1 : 0), n = b.shape(transposed ? 0 : 1);
+  return few_rows::packed(call, b.data(), transposed ? 1 : n, transposed ? k : 1, k, n);
+}
+
+inline void Gemm(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<const float> b, kw::Tensor<const float> c,
+                 kw::Tensor<float>& y, const void* kept) {
+  const bool a_transposed = node.integer("transA") != 0, b_transposed = node.integer("transB") != 0;
+  const int64_t m = a.shape(a_transposed ? 1 : 0), k = a.shape(a_transposed ? 0 : 1);
+  const int64_t n = b.shape(b_transposed ? 0 : 1);
+  y.allocate({m, n});
+  if (y.count() == 0) return;
+  product::Finish finish{float(node.real("alpha", 1)), float(node.real("beta", 1))};
+  if (c.given()) {
+    const kw::Shape steps = broadcast_steps(c.shape(), y.shape());
+    finish.added = c.data();
+    finish.row = steps[0];
+    finish.step = steps[1];
+  }
+  const product::Left left{a.data(), a_transposed ? 1 : k, a_transposed ? m : 1};
+  const product::Result to{y.data(), n, n, false, &finish};
+  if (kept == nullptr) {
+    return product::multiply(node, m, k, left, b.data(), b_transposed ? 1 : n, b_transposed ? k : 1, to);
+  }
+  few_rows::multiply(m, k, left, static_cast<const float*>(kept), to);
+}
