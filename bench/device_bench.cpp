@@ -1,0 +1,185 @@
+// Devices behind a link, measured.
+//
+//   kw_device_bench right DEVICE FILE [TASKS] [SECONDS]
+//     Judges, without timing, the plain kernel and every technique's first draft of the tasks (all of mobilekernelbench unless
+//     named as kw bench names them) and appends a line for each to FILE. What stands there already is not judged again,
+//     so that it may be stopped, also by itself after SECONDS, and go on.
+//   kw_device_bench sum FILE
+//     What such a file amounts to.
+//   kw_device_bench overhead DEVICE
+//     What a candidate costs besides being judged: connecting, sending and starting its program, asking.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "judge/judge.h"
+#include "ops/draw.h"
+#include "runs/drafts.h"
+#include "suites/catalog.h"
+#include "targets/target.h"
+
+namespace kw {
+namespace {
+
+using namespace std::chrono_literals;
+using targets::Clock;
+
+constexpr char kSuite[] = "mobilekernelbench";
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+int broken(const Error& error) {
+  std::fprintf(stderr, "kw_device_bench: %s\n", error.message.c_str());
+  return 2;
+}
+
+std::map<std::string, Json> lines_of(const std::string& file) {
+  std::map<std::string, Json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    Json json = Json::parse_quietly(line);
+    if (json.is_object())
+      lines[json.value("task", std::string()) + " " + json.value("technique", std::string())] = json;
+  }
+  return lines;
+}
+
+int sum(const std::string& file) {
+  std::map<std::string, std::pair<int, int>> kinds;  // right and all
+  std::set<std::string> tasks;
+  for (const auto& [key, line] : lines_of(file)) {
+    const bool plain = line.value("plain", false), right = line.value("accepted", false);
+    auto& kind = kinds[plain ? "plain kernels" : "techniques' drafts"];
+    ++kind.second;
+    kind.first += right;
+    tasks.insert(line.value("task", std::string()));
+    if (!right) std::printf("%s: %s\n", key.c_str(), line.value("reason", std::string()).substr(0, 300).c_str());
+  }
+  for (const auto& [name, counts] : kinds)
+    std::printf("%s right: %d of %d\n", name.c_str(), counts.first, counts.second);
+  std::printf("tasks: %zu\n", tasks.size());
+  return 0;
+}
+
+Result<std::vector<Task>> tasks_for(const std::string& wanted) {
+  KW_TRY(const std::vector<suites::Suite> suites, suites::installed_suites());
+  for (const suites::Suite& suite : suites) {
+    if (suite.name == kSuite) return suites::tasks_named(suite.tasks, wanted);
+  }
+  return fail("there is no suite {}", kSuite);
+}
+
+Status judge_all(const std::string& device, const std::string& file, const std::string& wanted, double seconds) {
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const std::map<std::string, Json> done = lines_of(file);
+  std::ofstream out(file, std::ios::app);
+  KW_TRY(const std::vector<Task> tasks, tasks_for(wanted));
+  KW_TRY(judge::Judge judge, judge::Judge::open(device));
+  KW_TRY(const auto techniques, runs::techniques_for(device));
+  for (const Task& task : tasks) {
+    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    KW_TRY(const std::vector<search::Kernel> kernels, runs::kernels_for(device, graph, techniques));
+    for (const search::Kernel& kernel : kernels) {
+      if (done.contains(task.name + " " + kernel.technique)) continue;
+      if (Clock::now() > until) return {};
+      const auto begin = Clock::now();
+      const judge::Case one{
+          .device = device, .task = &task, .source = {kernel.file, kernel.source}, .plain = false, .timed = false};
+      const auto verdict = judge.judge(one);
+      const bool accepted = verdict.ok() && verdict->accepted();
+      const Json line{{"task", task.name},
+                      {"technique", kernel.technique},
+                      {"plain", kernel.last_resort},
+                      {"accepted", accepted},
+                      {"reason", verdict.ok() ? text_of(verdict->reason) : verdict.error().message},
+                      {"seconds", ms_since(begin) / 1000}};
+      out << line.dump() << "\n" << std::flush;
+      if (!accepted)
+        std::printf("%s %s: %s\n", task.name.c_str(), kernel.technique.c_str(),
+                    line.value("reason", std::string()).c_str());
+      if (!judge.device().alive()) return fail("the device is gone");
+    }
+  }
+  return {};
+}
+
+std::string relu(int variant) {
+  return fmt::format(
+      "#include <kernelwright.h>\nstatic volatile int variant = {};\nKW_KERNEL(call) {{\n  const auto x = "
+      "call.input<float>(0);\n  auto y = call.output<float>(0);\n  for (int64_t i = 0; i < x.count(); ++i) y[i] = "
+      "x[i] < 0 ? 0 : x[i];\n}}\n",
+      variant);
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+Status measure_overhead(const std::string& device_name) {
+  KW_TRY([[maybe_unused]] const auto before, targets::open_device(device_name));  // the agent is there from now on
+  std::vector<double> connecting;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = Clock::now();
+    KW_TRY([[maybe_unused]] const auto opened, targets::open_device(device_name));
+    connecting.push_back(ms_since(begin));
+  }
+  KW_TRY(const auto device, targets::open_device(device_name));
+  KW_TRY(Task task, suites::find_task("Relu"));
+  for (auto& [name, value] : task.lengths) value = 8;
+  KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, 1));
+  const std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, ops::InputClass::typical, 3);
+  std::vector<double> building, loading, asking;
+  for (int i = 0; i < 12; ++i) {
+    KW_TRY(const Tunables tunables, read_tunables(relu(i)));
+    KW_TRY(const Choice choice, choose(tunables, {}, targets::build_options(device_name)));
+    KW_TRY(const auto built, device->build({"relu.cpp", relu(i)}, choice));
+    building.push_back(static_cast<double>(built->build_ns) / 1e6);
+    Random random(7);
+    const auto begin = Clock::now();
+    KW_TRY(const auto calls, device->make_calls());
+    const targets::Placement places[] = {targets::Placement::aligned};
+    KW_CHECK(calls->lay_out(instance, places, random));
+    KW_TRY(const auto kernel, device->load(*built, *calls, {.memory_bytes = instance.all_bytes()}));
+    if (const Reason reason = kernel->finish_loading(begin + 10s); !reason.empty()) return fail("{}", text_of(reason));
+    calls->write(0, 0, inputs[0]);
+    KW_TRY(const Reason arranged, kernel->arrange(*calls, instance, begin + 10s));
+    if (!arranged.empty()) return fail("{}", text_of(arranged));
+    loading.push_back(ms_since(begin));
+    const auto asked = Clock::now();
+    for (int k = 0; k < 50; ++k) {
+      if (const Reason reason = kernel->run(0, 1, Clock::now() + 10s); !reason.empty())
+        return fail("{}", text_of(reason));
+    }
+    asking.push_back(ms_since(asked) / 50);
+  }
+  std::printf(
+      "%s, medians: connecting %.0f ms; building a kernel %.0f ms; sending, starting and arranging it %.1f ms; "
+      "a call with its answer %.2f ms\n",
+      device_name.c_str(), median(connecting), median(building), median(loading), median(asking));
+  std::printf("first candidate besides building and judging: %.0f ms; after that: %.1f ms\n",
+              median(connecting) + median(loading), median(loading));
+  return {};
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[0] == "sum") return kw::sum(words[1]);
+  kw::Status status = kw::fail("kw_device_bench right DEVICE FILE [TASKS] [SECONDS]; sum FILE; overhead DEVICE");
+  if (words.size() == 2 && words[0] == "overhead") status = kw::measure_overhead(words[1]);
+  if (words.size() >= 3 && words[0] == "right") {
+    double seconds = 1e9;
+    if (words.size() > 4) seconds = std::atof(words[4].c_str());
+    status = kw::judge_all(words[1], words[2], words.size() > 3 ? words[3] : "", seconds);
+  }
+  return status.ok() ? 0 : kw::broken(status.error());
+}

@@ -1,0 +1,237 @@
+// Devices behind a link, on real ones: a shell of this machine (command:sh), an emulated processor, and a real ssh
+// server on loopback. Links that break and devices without room are made by the program that gives the shell.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
+#include "base/scratch.h"
+#include "judge/judge.h"
+#include "judge/verdict_json.h"
+#include "runs/judges.h"
+#include "suites/catalog.h"
+#include "targets/remote/connect.h"
+#include "targets/target.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr char kRelu[] = R"(
+#include <kernelwright.h>
+KW_KERNEL(call) {
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
+}
+)";
+
+// Relu with this before it and this in its body.
+std::string relu_with(const std::string& before, const std::string& body) {
+  std::string text = before + kRelu;
+  const std::size_t at = text.find("  for (int64_t i");
+  return text.substr(0, at) + body + text.substr(at);
+}
+
+class Devices : public testing::Test {
+ protected:
+  // A program that gives a shell, made for the test.
+  std::string device_of(const std::string& script) {
+    const fs::path file = folder_.path() / "shell";
+    std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
+    fs::permissions(file, fs::perms(0700));
+    return "command:" + file.string();
+  }
+
+  Result<Verdict> judged(const std::string& device, const std::string& source, bool timed = false) {
+    task_ = *suites::find_task("Relu");
+    for (auto& [name, value] : task_.lengths) value = std::min<std::int64_t>(value, 40);
+    runs::Judges judges(device);
+    const judge::Case one{
+        .device = device, .task = &task_, .source = {"relu.cpp", source}, .budget_s = 0.1, .timed = timed};
+    return runs::judge_until_sure(judges, [&](judge::Judge& judge) { return judge.judge(one); });
+  }
+
+  ScratchFolder folder_;
+  Task task_;
+};
+
+TEST_F(Devices, JudgeAndTimeAKernel) {
+  const auto verdict = judged("command:sh", kRelu, true);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_GT(verdict->time_ns.value_or(0), 0);
+  EXPECT_EQ(verdict->target, "command:sh");
+  EXPECT_GT(verdict->coverage.shapes, 50);
+}
+
+TEST_F(Devices, KeepNothingButTheAgentAndThatIsRemoved) {
+  const std::string device = device_of("HOME=" + folder_.path().string() + " exec sh");
+  const auto files = [&] {
+    std::size_t count = 0;
+    for (const auto& one : fs::recursive_directory_iterator(folder_.path() / ".cache")) count += one.is_regular_file();
+    return count;
+  };
+  { ASSERT_TRUE(judged(device, kRelu).ok()); }
+  EXPECT_EQ(files(), 1u) << "the agent";
+  const auto folder = remote::clean(*remote::address_of(device));
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_TRUE(folder->starts_with(folder_.path().string())) << *folder;
+  EXPECT_FALSE(fs::exists(*folder));
+}
+
+TEST_F(Devices, FilterSystemCallsOfKernelsAndOfTheirConstructors) {
+  const std::string open = R"(static_cast<void>(open("/etc/passwd", 0)))";
+  const auto in_call = judged("command:sh", relu_with("#include <fcntl.h>\n", open + ";\n"));
+  ASSERT_TRUE(in_call.ok()) << in_call.error().message;
+  EXPECT_EQ(in_call->reason.code, ReasonCode::system_call) << text_of(in_call->reason);
+  EXPECT_EQ(in_call->reason.params.value("name", std::string()), "openat");
+  const auto before =
+      judged("command:sh",
+             relu_with("#include <sys/socket.h>\nstatic const int early = socket(AF_INET, SOCK_STREAM, 0);\n", ""));
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  EXPECT_EQ(before->reason.code, ReasonCode::system_call) << text_of(before->reason);
+}
+
+// A function that is called like one of the C library's is the kernel's own: what is ours there goes on with the
+// library's.
+TEST_F(Devices, DoNotLetAKernelReplaceTheLibrary) {
+  const std::string replaced = R"(
+extern "C" long write(int, const void*, unsigned long) { __builtin_trap(); }
+extern "C" void* memset(void* to, int, unsigned long) { return to; }
+extern "C" int main() { __builtin_trap(); }
+)";
+  const auto verdict = judged("command:sh", relu_with(replaced, ""));
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+}
+
+TEST_F(Devices, SayWhatAnEmulatedVerdictDoesNotClaim) {
+  const auto target = *targets::target_of("emulated:aarch64");
+  if (const std::string why = target.missing("emulated:aarch64"); !why.empty()) GTEST_SKIP() << why;
+  const auto verdict = judged("emulated:aarch64", kRelu, true);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  for (const Speedup& one : verdict->speedups) EXPECT_FALSE(one.claimed);
+  EXPECT_NE(judge::verdict_as_json(*verdict).find(R"("speed_claimed":false)"), std::string::npos);
+}
+
+TEST_F(Devices, SeeWhereAnEmulatedKernelReadsBeyondATensor) {
+  const auto target = *targets::target_of("emulated:aarch64");
+  if (const std::string why = target.missing("emulated:aarch64"); !why.empty()) GTEST_SKIP() << why;
+  const auto verdict =
+      judged("emulated:aarch64", relu_with("", "  volatile float far = x[x.count() + 2000]; (void)far;\n"));
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_EQ(verdict->reason.code, ReasonCode::touched_memory) << text_of(verdict->reason);
+  EXPECT_NE(verdict->reason.params.value("place", std::string()).find("behind the end of input 0"), std::string::npos);
+}
+
+// The agent is killed while the first judgement runs: it is judged again, and nothing is lost.
+TEST_F(Devices, AreJudgedOnAgainAfterTheLinkBroke) {
+  const fs::path number = folder_.path() / "agent";
+  runs::Judges judges(device_of("echo $$ > " + number.string() + "; exec sh"));
+  task_ = *suites::find_task("Relu");
+  const judge::Case one{.device = judges.device(), .task = &task_, .source = {"relu.cpp", kRelu}, .budget_s = 1};
+  int times = 0;
+  const auto verdict = runs::judge_until_sure(judges, [&](judge::Judge& judge) {
+    std::thread killer;
+    if (++times == 1) {
+      killer = std::thread([&] {
+        ::usleep(300'000);
+        ::kill(std::atoi(read_file(number)->c_str()), SIGKILL);
+      });
+    }
+    auto judged = judge.judge(one);
+    if (killer.joinable()) killer.join();
+    return judged;
+  });
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_EQ(times, 2);
+}
+
+TEST_F(Devices, ThatAreGoneForGoodAreAnErrorInTime) {
+  const std::string device = device_of("exec false");
+  const auto begin = targets::Clock::now();
+  const auto verdict = judged(device, kRelu);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_LT(targets::Clock::now() - begin, 20s);
+}
+
+TEST_F(Devices, WithoutRoomSaySo) {
+  // Files of 8 KB at most: not even the agent fits.
+  const std::string device = device_of("HOME=" + folder_.path().string() + "; ulimit -f 16; trap '' XFSZ; exec sh");
+  const auto opened = targets::open_device(device);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("File too large"), std::string::npos) << opened.error().message;
+}
+
+TEST_F(Devices, MayPrintWhateverTheyLikeBeforeTheShell) {
+  const auto opened = targets::open_device(device_of("echo Welcome; printf 'no line'; exec sh"));
+  EXPECT_TRUE(opened.ok()) << opened.error().message;
+}
+
+// A real server, as this user, on loopback.
+class SshServer {
+ public:
+  explicit SshServer(const fs::path& folder) : folder_(folder), port_(20000 + ::getpid() % 20000) {
+    run("ssh-keygen -q -t ed25519 -N '' -f " + (folder / "host").string());
+    run("ssh-keygen -q -t ed25519 -N '' -f " + (folder / "user").string());
+    std::ofstream(folder / "sshd_config")
+        << "Port " << port_ << "\nListenAddress 127.0.0.1\nHostKey " << (folder / "host").string()
+        << "\nAuthorizedKeysFile " << (folder / "user.pub").string()
+        << "\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n";
+    std::ofstream(folder / "config") << "Host *\n  IdentityFile " << (folder / "user").string()
+                                     << "\n  IdentitiesOnly yes\n  UserKnownHostsFile " << (folder / "known").string()
+                                     << "\n  StrictHostKeyChecking accept-new\n";
+    if (::geteuid() == 0) fs::create_directories("/run/sshd");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::execl("/usr/sbin/sshd", "/usr/sbin/sshd", "-D", "-E", (folder / "log").c_str(), "-f",
+              (folder / "sshd_config").c_str(), nullptr);
+      ::_exit(127);
+    }
+    for (int i = 0; i < 50 && !fs::exists(folder / "log"); ++i) ::usleep(100'000);
+    ::usleep(300'000);
+  }
+  ~SshServer() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::string device(const std::string& host = "127.0.0.1") const { return fmt::format("ssh:{}:{}", host, port_); }
+  std::string config() const { return (folder_ / "config").string(); }
+
+ private:
+  static void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0); }
+
+  fs::path folder_;
+  int port_;
+  pid_t pid_ = 0;
+};
+
+TEST_F(Devices, AreReachedByARealSshServer) {
+  if (::access("/usr/sbin/sshd", X_OK) != 0) GTEST_SKIP() << "no sshd here: apt-get install openssh-server";
+  const SshServer server(folder_.path());
+  const ScratchVariable config("KW_SSH_CONFIG", server.config());
+  const auto verdict = judged(server.device(), kRelu, true);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_GT(verdict->time_ns.value_or(0), 0);
+  // What ssh says of a key that is not known there is passed on.
+  fs::remove(folder_.path() / "user.pub");
+  const auto refused = targets::open_device(server.device("localhost"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("Permission denied"), std::string::npos) << refused.error().message;
+}
+
+}  // namespace
+}  // namespace kw
