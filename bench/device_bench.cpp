@@ -1,9 +1,9 @@
 // Devices behind a link, measured.
 //
 //   kw_device_bench right DEVICE FILE [TASKS] [SECONDS]
-//     Judges, without timing, the plain kernel and every technique's first draft of the tasks (all of mobilekernelbench unless
-//     named as kw bench names them) and appends a line for each to FILE. What stands there already is not judged again,
-//     so that it may be stopped, also by itself after SECONDS, and go on.
+//     Judges, without timing, the plain kernel and every technique's first draft of the tasks (all of mobilekernelbench
+//     unless named as kw bench names them) and appends a line for each to FILE. What stands there already is not judged
+//     again, so that it may be stopped, also by itself after SECONDS, and go on.
 //   kw_device_bench sum FILE
 //     What such a file amounts to.
 //   kw_device_bench overhead DEVICE

@@ -161,12 +161,14 @@ const std::vector<Border>& borders() {
   static const std::vector<Border> all = {
       {std::regex(R"((^|[^\w.>])(v?fork|f?exec[vl][pe]*e?|posix_spawnp?|popen|system)\s*\()"),
        "starts a program: use base/process.h",
-       // kw-lm starts itself once more with a variable that a library reads when it is loaded
-       {"src/base/process.cpp", "src/sandbox/", "src/targets/cpu/host/", "src/lm_torch/main.cpp"}},
+       // kw-lm starts itself once more with a variable that a library reads when it is loaded; the agent starts kernels
+       // on a device, where base/ is not
+       {"src/base/process.cpp", "src/sandbox/", "src/targets/cpu/host/", "src/lm_torch/main.cpp",
+        "src/targets/remote/agent/"}},
       {std::regex(R"((^|[^\w])::(open|openat|creat)\s*\(|\b(fopen|freopen|mkstemp)\s*\(|std::[io]?fstream\b)"),
        "opens a file: use base/files.h",
        // /dev/null; the sandbox, and what runs in it; what the system says of a processor and a process
-       {"src/base/files.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/"}},
+       {"src/base/files.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/", "src/targets/remote/agent/"}},
       {std::regex(R"(\bsqlite3_open)"), "opens a database: use store/database.h", {"src/store/database.cpp"}},
       {std::regex(R"(#include <toml\+\+)"), "reads TOML: use base/toml.h", {"src/base/toml.h"}},
   };

@@ -176,10 +176,9 @@ Program load_filter_program(const std::string& machine, bool files) {
   for (const char* name : {"openat", "readlink", "access", "readlinkat", "faccessat", "faccessat2", "newfstatat"}) {
     rules.add(files ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), name);
   }
-  rules.add(SCMP_ACT_ALLOW,
-            {"mmap", "mprotect", "read", "pread64", "close", "fstat", "lseek", "futex", "exit_group", "dup",
-             "prlimit64", "sysinfo", "rt_sigreturn", "rt_sigaction", "write", "sigaltstack", "seccomp",
-             "restart_syscall"});
+  rules.add(SCMP_ACT_ALLOW, {"mmap", "mprotect", "read", "pread64", "close", "fstat", "lseek", "futex", "exit_group",
+                             "dup", "prlimit64", "sysinfo", "rt_sigreturn", "rt_sigaction", "write", "sigaltstack",
+                             "seccomp", "restart_syscall"});
   // A program of its own loads its next filter by prctl, which older systems have too.
   if (!files) rules.add(SCMP_ACT_ALLOW, "prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
   rules.add(SCMP_ACT_ERRNO(EPERM), "sched_setaffinity");
