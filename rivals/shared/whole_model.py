@@ -23,7 +23,6 @@ import onnxruntime as ort
 
 FEWEST_ROUNDS = 12
 MOST_ROUNDS = 2000
-PLAIN = "unoptimized"
 
 
 class Refused(Exception):
@@ -184,7 +183,9 @@ def differences(name, reference, plain, got):
 def race(job):
     sessions = {one["name"]: open_session(one["model"], job, library=one["library"]) for one in job["sessions"]}
     first = job["sessions"][0]
-    plain = open_session(first["model"], job, level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    plain = open_session(
+        first["model"], job, library=first["library"], level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
     names = [one.name for one in plain.get_outputs()]
     outputs = {name: [] for name in sessions}
     for case in range(1 if job["given"] else job["cases"]):

@@ -6,6 +6,10 @@
 
 namespace kw::cli {
 
+Option dim_option() {
+  return {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true};
+}
+
 Result<Lengths> parse_dims(const std::vector<std::string>& texts) {
   Lengths dims;
   for (const std::string& text : texts) {
@@ -15,7 +19,10 @@ Result<Lengths> parse_dims(const std::vector<std::string>& texts) {
     if (equals == 0 || !value.ok()) {
       return fail("--dim takes NAME=VALUE with a whole number, such as batch=1, not '{}'", text);
     }
-    dims[text.substr(0, equals)] = *value;
+    const auto [given, is_new] = dims.emplace(text.substr(0, equals), *value);
+    if (!is_new && given->second != *value) {
+      return fail("--dim {} is given twice, as {} and as {}", given->first, given->second, *value);
+    }
   }
   return dims;
 }

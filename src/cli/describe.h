@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "core/task.h"
 #include "runs/task_text.h"
 
@@ -12,7 +13,8 @@ namespace kw::cli {
 using runs::name_of;
 using runs::summary_of;
 
-// The values of `--dim NAME=VALUE`.
+Option dim_option();
+// The values of `--dim NAME=VALUE`. A name that is given two values is an Error.
 Result<Lengths> parse_dims(const std::vector<std::string>& texts);
 
 }  // namespace kw::cli

@@ -28,9 +28,9 @@ Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& de
 }
 
 runs::RivalSetup rival_setup() {
-  return {.may_install = setting("install") != "no",
-          .python = setting("python"),
-          .tell = [](const std::string& line) { fmt::print(stderr, "kw: {}\n", line); }};
+  return {.may_install = setting("install") != "no", .python = setting("python"), .tell = [](const std::string& line) {
+            fmt::print(stderr, "kw: {}\n", line);
+          }};
 }
 
 Result<runs::Rivals> rivals_named(const std::string& names) { return runs::Rivals::choose(names, rival_setup()); }

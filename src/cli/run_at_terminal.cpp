@@ -93,6 +93,7 @@ int print_searched(const Terminal& terminal, std::int64_t run, const runs::Searc
     json["technique"] = result.technique;
     json["settings"] = result.settings;
     json["tried"] = result.tried;
+    json["advice"] = runs::advice_on(result);
     json["files"] = names_of(result.files);
     terminal.out << json.dump() << "\n";
     return verdict.accepted() ? kYes : kNo;
@@ -103,6 +104,7 @@ int print_searched(const Terminal& terminal, std::int64_t run, const runs::Searc
   print(terminal.out, "\n  tried          {} candidates{}, run r{}\n", result.tried,
         result.exhausted ? " (there is nothing more that may be faster)" : "", run);
   for (const auto& file : result.files) print(terminal.out, "  wrote          {}\n", shown(file));
+  if (const std::string advice = runs::advice_on(result); !advice.empty()) print(terminal.out, "\n  {}\n", advice);
   return verdict.accepted() ? kYes : kNo;
 }
 
@@ -228,19 +230,6 @@ Result<AuthorRun> ask_author(const Arguments& arguments, const Terminal& termina
                    .spent = client.spent(),
                    .timings = workplace.judges().timings(),
                    .tasks = author.results()};
-}
-
-std::string command_line() {
-  const auto words = read_file("/proc/self/cmdline");
-  if (!words.ok() || words->empty()) return "kw";
-  std::string line;
-  std::size_t begin = 0;
-  for (std::size_t end; (end = words->find('\0', begin)) != std::string::npos; begin = end + 1) {
-    std::string word = words->substr(begin, end - begin);
-    if (begin == 0) word = std::filesystem::path(word).filename().string();
-    line += (line.empty() ? "" : " ") + shell_word(word);
-  }
-  return runs::as_utf8(line);
 }
 
 }  // namespace kw::cli

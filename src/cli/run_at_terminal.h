@@ -52,7 +52,6 @@ Result<int> print_author_run(const Terminal& terminal, const AuthorRun& done);
 Result<AuthorRun> ask_author(const Arguments& arguments, const Terminal& terminal, runs::Order order,
                              const runs::Rivals& rivals, std::optional<std::int64_t> run = {});
 
-// This program's words, as they were typed.
-std::string command_line();
+using runs::command_line;
 
 }  // namespace kw::cli

@@ -51,7 +51,9 @@ TEST_F(Groups, TheTailIsWhatFollowsTheFirstNode) {
     if (text(group) == "conv2 sigmoid2 mul2 residual") {
       EXPECT_EQ(text(tail_of(*model_, group, fits_)), "sigmoid2 mul2 residual");
     }
-    if (text(group) == "product") EXPECT_TRUE(tail_of(*model_, group, fits_).nodes.empty());
+    if (text(group) == "product") {
+      EXPECT_TRUE(tail_of(*model_, group, fits_).nodes.empty());
+    }
   }
 }
 

@@ -168,8 +168,8 @@ class Workshop {
     return write_file(attempt.model, bytes);
   }
 
-  std::vector<Contestant> with_originals(const std::vector<Attempt>& attempts, bool all_of_them) const {
-    std::vector<Contestant> sessions = {{kOriginal, folder_.path() / "original.onnx"}};
+  std::vector<ModelVersion> with_originals(const std::vector<Attempt>& attempts, bool all_of_them) const {
+    std::vector<ModelVersion> sessions = {{kOriginal, folder_.path() / "original.onnx"}};
     if (all_of_them) {
       sessions.push_back({kTwin, folder_.path() / "original.onnx"});
       sessions.push_back({kFixed, folder_.path() / "fixed.onnx"});

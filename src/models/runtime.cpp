@@ -119,20 +119,20 @@ Result<Profile> Runtime::profile(const fs::path& model, const fs::path& library,
   }
 }
 
-Result<Race> Runtime::race(const std::vector<Contestant>& all, const RunTerms& terms, int cases) const {
+Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms& terms, int cases) const {
   KW_TRY(const WorkFolder folder, WorkFolder::make());
   Json job = terms_json(terms, folder.path());
   job["do"] = "race";
   job["cases"] = cases;
   std::vector<Json> sessions;
-  for (const Contestant& one : all) {
+  for (const ModelVersion& one : all) {
     sessions.push_back({{"name", one.name}, {"model", one.model.string()}, {"library", one.library.string()}});
   }
   job["sessions"] = sessions;
   KW_TRY(const Json answer, ask(rival_, folder.path(), job));
   try {
     Race race{.version = answer["version"].text()};
-    for (const Contestant& one : all) {
+    for (const ModelVersion& one : all) {
       race.times_ns[one.name] = answer["times_ns"][one.name].get<std::vector<double>>();
       const Json& outputs = answer["outputs"][one.name];
       for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -57,13 +57,13 @@ struct Profile {
 };
 
 // One version of a model.
-struct Contestant {
+struct ModelVersion {
   std::string name;
   std::filesystem::path model;
   std::filesystem::path library = {};  // of custom operators; empty: none
 };
 
-// How an output differs from the first contestant's.
+// How an output differs from the first version's.
 struct Difference {
   std::string output;
   std::string problem = {};  // of another kind than numbers that differ
@@ -94,7 +94,7 @@ class Runtime {
   Result<Profile> profile(const std::filesystem::path& model, const std::filesystem::path& library,
                           const RunTerms& terms) const;
   // The first is what the others are held to. `cases` sets of inputs are compared where they are drawn.
-  Result<Race> race(const std::vector<Contestant>& all, const RunTerms& terms, int cases = 3) const;
+  Result<Race> race(const std::vector<ModelVersion>& all, const RunTerms& terms, int cases = 3) const;
 
  private:
   explicit Runtime(rivals::RivalFile rival) : rival_(std::move(rival)) {}

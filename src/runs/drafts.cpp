@@ -1,5 +1,7 @@
 #include "runs/drafts.h"
 
+#include <fmt/ranges.h>
+
 #include "targets/target.h"
 
 namespace kw::runs {
@@ -31,6 +33,22 @@ Result<std::vector<search::Kernel>> kernels_for(const std::string& device, const
                        std::move(draft.tunables), draft.technique == compose::kPlain});
   }
   return kernels;
+}
+
+Result<std::string> kernels_as_text(const std::string& device, const ops::Graph& graph) {
+  KW_TRY(const auto techniques, techniques_for(device));
+  KW_TRY(std::vector<search::Kernel> kernels, kernels_for(device, graph, techniques));
+  std::string text = "\nkernels    what `kw optimize` searches, and how many settings each has\n";
+  for (search::Kernel& kernel : kernels) {
+    std::vector<std::string> names;
+    for (const Tunable& tunable : kernel.tunables.list) {
+      names.push_back(fmt::format("{}={{{}}}", tunable.name, fmt::join(tunable.values, ",")));
+    }
+    const std::string name = kernel.technique;
+    KW_TRY(const search::Space space, search::Space::of({std::move(kernel)}, targets::build_options(device)));
+    text += fmt::format("  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
+  }
+  return text;
 }
 
 }  // namespace kw::runs

@@ -22,4 +22,7 @@ Result<std::vector<compose::Draft>> drafts_for(const std::string& device, const 
 Result<std::vector<search::Kernel>> kernels_for(const std::string& device, const ops::Graph& graph,
                                                 const std::vector<compose::Technique>& techniques);
 
+// What `kw optimize` searches for a task: its kernels, and how many settings each has.
+Result<std::string> kernels_as_text(const std::string& device, const ops::Graph& graph);
+
 }  // namespace kw::runs

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/files.h"
 #include "base/json.h"
+#include "base/terminal.h"
 #include "runs/case_record.h"
 #include "runs/kernel_file.h"
 #include "suites/task_snapshot.h"
@@ -198,6 +200,19 @@ Result<Order> order_of(const store::RunSummary& run) {
   } catch (const JsonError& error) {
     return fail("the record of the run's rules is damaged: {}", error.what());
   }
+}
+
+std::string command_line() {
+  const auto words = read_file("/proc/self/cmdline");
+  if (!words.ok() || words->empty()) return "kw";
+  std::string line;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = words->find('\0', begin)) != std::string::npos; begin = end + 1) {
+    std::string word = words->substr(begin, end - begin);
+    if (begin == 0) word = std::filesystem::path(word).filename().string();
+    line += (line.empty() ? "" : " ") + shell_word(word);
+  }
+  return as_utf8(line);
 }
 
 }  // namespace kw::runs

@@ -67,6 +67,9 @@ struct Order {
 // --start nothing, plain, best, or a file, whose kernel then is the order's.
 Status take_start(AuthorTerms& terms, Order& order);
 
+// This program's words, as they were typed.
+std::string command_line();
+
 // The run as the store begins it.
 store::NewRun run_of(const Order& order, const std::string& command);
 

@@ -45,6 +45,18 @@ double judging_size(const Task& task) {
 
 }  // namespace
 
+std::string advice_on(const SearchedTask& task) {
+  if (task.technique != compose::kPlain) return "";
+  const Speedup* slowest = nullptr;
+  for (const Speedup& one : task.verdict.speedups) {
+    if (one.called && one.claimed && one.median < 1 && (!slowest || one.median < slowest->median)) slowest = &one;
+  }
+  if (!slowest) return "";
+  return fmt::format(
+      "keep the kernel of {}: kw has no technique for this task, and its plain kernel is {:.3f} times as fast",
+      slowest->rival, slowest->median);
+}
+
 Status SearchWork::prepare(Run& run) {
   KW_TRY(order_, order_of(run.summary()));
   KW_TRY(budget_, search::parse_budget(order_.search.budget));

@@ -35,6 +35,10 @@ struct SearchedTask {
   std::vector<std::filesystem::path> files = {};  // that were written to take away
 };
 
+// "keep the kernel of onnxruntime": where no technique served the task and a framework is faster, what was found is no
+// result to use. Else "".
+std::string advice_on(const SearchedTask& task);
+
 class SearchWork : public Work {
  public:
   // `ended` is called with each task that is finished now. `rivals` must outlive it.

@@ -98,6 +98,15 @@ double largest_slack(const ops::WideTensor& wide) {
   return largest;
 }
 
+// An example is for reading and for tests; that of a large node would be hundreds of megabytes.
+bool is_readable(const Example& example) {
+  constexpr std::int64_t kMostElements = 65536;
+  std::int64_t elements = 0;
+  for (const Tensor& input : example.inputs) elements += input.count();
+  for (const ops::WideTensor& output : example.outputs) elements += output.shape.count();
+  return elements <= kMostElements;
+}
+
 std::string tolerance_text(const Example& example) {
   bool exact = true;
   double largest = 0;
@@ -213,7 +222,7 @@ Json as_json(const Task& task, const ops::Graph& graph, const Example& example,
   json["least_time_ns"] = least.ok() ? Json(least->ns()) : Json(nullptr);
   json["note"] = task.note;
   json["degenerate"] = task.degenerate;
-  json["example"] = example_json(example);
+  json["example"] = is_readable(example) ? example_json(example) : Json(nullptr);
   return json;
 }
 
@@ -246,6 +255,28 @@ Json summary_of(const Task& task, const ops::Graph& graph) {
   return {{"name", task.name},   {"category", task.category},   {"operator", task.operators()},
           {"suite", task.suite}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)},
           {"flops", cost.flops}, {"bytes", cost.bytes()}};
+}
+
+std::string summaries_as_text(const std::vector<Json>& rows) {
+  std::string text;
+  std::size_t name_width = 4, operator_width = 8, category_width = 8;
+  for (const auto& row : rows) {
+    name_width = std::max(name_width, row["name"].text().size());
+    category_width = std::max(category_width, row["category"].text().size());
+    operator_width = std::max(operator_width, row["operator"].text().size());
+  }
+  operator_width = std::min<std::size_t>(operator_width, 32);
+  const auto line = [&](const std::string& name, const std::string& category, std::string operators,
+                        const std::string& flops, const std::string& bytes) {
+    if (operators.size() > operator_width) operators = operators.substr(0, operator_width - 3) + "...";
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>11}  {:>8}\n", name, name_width, category, category_width,
+                        operators, operator_width, flops, bytes);
+  };
+  line("NAME", "CATEGORY", "OPERATOR", "WORK", "MOVES");
+  for (const auto& row : rows) {
+    line(row["name"], row["category"], row["operator"], with_unit(row["flops"], "flop"), with_unit(row["bytes"], "B"));
+  }
+  return text;
 }
 
 Result<std::string> task_as_text(const Task& task, const std::string& device) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -17,6 +18,9 @@ std::string_view name_of(Role role);  // "input", "weight", "constant"
 // {"name", "category", "operator", "suite", "inputs", "outputs", "flops", "bytes"}; a tensor is {"name", "dtype",
 // "shape"}, an input also has its "role": "input", "weight" or "constant".
 Json summary_of(const Task& task, const ops::Graph& graph);
+
+// A table with a row for each summary.
+std::string summaries_as_text(const std::vector<Json>& rows);
 
 // Meaning, tensors, tolerance, cost and a worked example on the smallest shape: what `kw show` prints.
 Result<std::string> task_as_text(const Task& task, const std::string& device = judge::kUsualDevice);

@@ -58,6 +58,21 @@ Result<Task> task_of_onnx(const std::string& file, const std::string& node, cons
   return task_from_node(model, node.empty() ? "0" : node, dims);
 }
 
+Result<Suite> suite_of_onnx(const std::string& file, const Lengths& dims) {
+  KW_TRY(const OnnxModel model, read_onnx(file));
+  KW_TRY(const ModelTasks tasks, ModelTasks::of(model, dims));
+  Suite suite{.name = fs::path(file).filename().string(), .about = "", .tasks = {}};
+  for (const std::size_t i : model.order) {
+    if (!tasks.why_not(i).empty()) continue;
+    auto task = tasks.task({i});
+    if (!task.ok()) continue;
+    task->category = model.nodes[i].node.op;
+    task->suite = suite.name;
+    suite.tasks.push_back(*std::move(task));
+  }
+  return suite;
+}
+
 }  // namespace
 
 Result<std::vector<Suite>> installed_suites() {
@@ -70,7 +85,9 @@ Result<std::vector<Suite>> installed_suites() {
   return suites;
 }
 
-Result<Suite> find_suite(const std::string& name_or_path) {
+Result<Suite> find_suite(const std::string& name_or_path, const Lengths& dims) {
+  if (name_or_path.ends_with(".onnx")) return suite_of_onnx(name_or_path, dims);
+  if (!dims.empty()) return fail("--dim: {} is no ONNX model, and has no open lengths to be given", name_or_path);
   if (is_path(name_or_path)) return read_suite(name_or_path);
   KW_TRY(const std::vector<fs::path> files, suite_files());
   std::vector<std::string> names;

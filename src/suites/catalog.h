@@ -13,8 +13,9 @@ namespace kw::suites {
 // Every suite of the program's data folder, in the order of their names.
 Result<std::vector<Suite>> installed_suites();
 
-// An installed suite by its name, or any suite file by its path.
-Result<Suite> find_suite(const std::string& name_or_path);
+// An installed suite by its name, or any suite file by its path; of an ONNX model, whose open lengths `dims` gives, the
+// nodes that compute and can be expressed, each a task with fixed lengths.
+Result<Suite> find_suite(const std::string& name_or_path, const Lengths& dims = {});
 
 // The categories of these suites that a person means: the one of this name, upper or lower case alike, else all that
 // begin so ("conv"). An Error lists what there is.

@@ -188,7 +188,9 @@ OnnxValue value_of(const onnx::ValueInfoProto& info) {
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
       length.value = dim.dim_value();
     } else {
-      length.name = dim.dim_param().empty() ? fmt::format("{}.{}", value.name, value.lengths->size()) : dim.dim_param();
+      // Exporters call axes "?" whose lengths they do not know: each is a length of its own.
+      const bool is_named = dim.dim_param().find_first_not_of('?') != std::string::npos;
+      length.name = is_named ? dim.dim_param() : fmt::format("{}.{}", value.name, value.lengths->size());
     }
     value.lengths->push_back(std::move(length));
   }

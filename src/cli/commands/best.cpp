@@ -3,7 +3,6 @@
 
 #include <ostream>
 
-#include "base/json.h"
 #include "base/nearest.h"
 #include "base/print.h"
 #include "base/terminal.h"
@@ -13,6 +12,7 @@
 #include "cli/target_flag.h"
 #include "runs/machine.h"
 #include "runs/ranking.h"
+#include "runs/ranking_text.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -20,58 +20,11 @@ namespace {
 using runs::Ranking;
 using store::AcceptedKernel;
 
-Json json_of(const AcceptedKernel& one) {
-  Json json = {{"run", fmt::format("r{}", one.run)},
-               {"at", one.at},
-               {"file", one.file},
-               {"author", one.author},
-               {"settings", Json::parse_quietly(one.settings)},
-               {"source", one.source_hash},
-               {"time_ns", one.time_ns},
-               {"terms", one.terms},
-               {"roof_fraction", one.roof_fraction ? Json(*one.roof_fraction) : Json(nullptr)},
-               {"rival", nullptr}};
-  if (!one.rival.empty()) {
-    json["rival"] = {
-        {"name", one.rival}, {"version", one.version}, {"median", one.median}, {"low", one.low}, {"high", one.high}};
-  }
-  return json;
-}
-
-void print(const std::string& name, const Ranking& ranking, const store::Store::Elsewhere& elsewhere,
-           std::ostream& out) {
-  const AcceptedKernel& best = ranking.best;
-  kw::print(out, "{}  {}  of r{}, {}\n\n", name, best.file, best.run, best.at);
-  kw::print(out, "  time      {} a call, {}{}\n", time_text(best.time_ns), best.terms,
-            best.roof_fraction ? fmt::format(", {:.1f} % of the roof's speed", 100 * *best.roof_fraction) : "");
-  if (!best.rival.empty()) {
-    kw::print(out, "  speed     {:.3f} times as fast as {}  [{:.3f}, {:.3f}]\n  {:<9} {}\n", best.median, best.rival,
-              best.low, best.high, best.rival, best.version);
-  }
-  if (best.settings != "{}") kw::print(out, "  settings  {}\n", best.settings);
-  if (!best.author.empty()) kw::print(out, "  author    {}\n", best.author);
-  kw::print(out, "  source    {}  (kw best {} --source prints it)\n\n", best.source_hash.substr(0, 16),
-            shell_word(name));
-  kw::print(out, "  the best of {} timed against {}\n", ranking.compared,
-            best.rival.empty() ? "no rival, so not side by side" : "this version of " + best.rival);
-  if (ranking.ties > 0) kw::print(out, "  {} of them cannot be told apart from it\n", ranking.ties);
-  if (ranking.by_time_alone > 0) {
-    kw::print(out, "  {} more met another rival or version: compared by time alone, not side by side\n",
-              ranking.by_time_alone);
-  }
-  if (ranking.other_terms > 0) kw::print(out, "  {} not compared: timed under other terms\n", ranking.other_terms);
-  if (elsewhere.other_machines > 0) kw::print(out, "  {} not compared: other machines\n", elsewhere.other_machines);
-  if (elsewhere.other_snapshots > 0) {
-    kw::print(out, "  {} not compared: the task was another one then\n", elsewhere.other_snapshots);
-  }
-  if (elsewhere.untimed > 0) kw::print(out, "  {} were never timed\n", elsewhere.untimed);
-  if (elsewhere.foreign > 0) kw::print(out, "  {} not compared: imported, or not judged by you\n", elsewhere.foreign);
-}
-
 Result<int> run_best(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out, "null"));
   if (!store) return kNo;
-  const auto task = suites::find_task(arguments.text("TASK"));
+  KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  const auto task = suites::find_task(arguments.text("TASK"), dims);
   const std::string name = task.ok() ? task->name : arguments.text("TASK");
   KW_TRY(const std::string snapshot, runs::snapshot_meant(*store, name, task.ok() ? &*task : nullptr));
   if (snapshot.empty()) {
@@ -103,19 +56,9 @@ Result<int> run_best(const Arguments& arguments, std::ostream& out) {
     return kYes;
   }
   if (arguments.has("--json")) {
-    Json json = json_of(best);
-    json["task"] = name;
-    json["compared"] = ranking.compared;
-    json["ties"] = ranking.ties;
-    json["by_time_alone"] = ranking.by_time_alone;
-    json["not_compared"] = {{"other_terms", ranking.other_terms},
-                            {"other_machines", elsewhere.other_machines},
-                            {"other_snapshots", elsewhere.other_snapshots},
-                            {"untimed", elsewhere.untimed},
-                            {"foreign", elsewhere.foreign}};
-    out << json.dump(2) << "\n";
+    out << runs::ranking_as_json(name, ranking, elsewhere);
   } else {
-    print(name, ranking, elsewhere, out);
+    out << runs::ranking_as_text(name, ranking, elsewhere);
   }
   return kYes;
 }
@@ -137,6 +80,7 @@ Command best() {
           "roof_fraction, rival (null, or {name, version, median, low, high}), task, compared, ties, by_time_alone, "
           "not_compared {other_terms, other_machines, other_snapshots, untimed}; null where there is none.",
       .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
+                  dim_option(),
                   target_option(),
                   {.name = "--source", .help = "print the kernel's source and nothing else"},
                   store_option(),

@@ -273,7 +273,7 @@ Command eval() {
            {.name = "--author", .value = "NAME", .help = "who wrote the batch's kernels, for the record"},
            store_option(),
            {.name = "--no-store", .help = "judge without a record"},
-           {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+           dim_option(),
            {.name = "--json", .help = "one JSON object instead of text"}}),
       .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
       .run = run_eval};

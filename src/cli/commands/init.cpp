@@ -52,7 +52,9 @@ Result<int> run_init(const Arguments& arguments, std::ostream& out) {
   }
   KW_CHECK(write_file(file, source));
   out << "wrote " << file.string() << "; to judge it: kw eval " << shell_word(arguments.text("TASK")) << " "
-      << shell_word(file.string()) << "\n";
+      << shell_word(file.string());
+  for (const auto& [name, value] : dims) out << " --dim " << shell_word(fmt::format("{}={}", name, value));
+  out << "\n";
   return kYes;
 }
 
@@ -76,7 +78,7 @@ Command init() {
                    .help = "a fast kernel in place of the plain one; `first` is what a search begins with, `kw show` "
                            "lists those that serve the task"},
                   {.name = "--force", .help = "write over a file that is there"},
-                  {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true}},
+                  dim_option()},
       .examples = {"kw init Relu", "kw init Relu --technique first"},
       .run = run_init};
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
+#include "cli/describe.h"
 #include "cli/numbers.h"
 #include "cli/target_flag.h"
 #include "inspect/errors.h"
@@ -68,7 +69,8 @@ Result<int> code(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const targets::CodeNotes notes, notes_on(device, source, settings));
   std::string work;
   if (arguments.has("--task")) {
-    KW_TRY(const Task task, suites::find_task(arguments.text("--task"), {}));
+    KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+    KW_TRY(const Task task, suites::find_task(arguments.text("--task"), dims));
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     const auto least = targets::least_time(device, ops::cost_of(graph));
     work = runs::performance_text(graph, {}, least.ok() ? &*least : nullptr, "");
@@ -91,7 +93,8 @@ Result<int> tree(const Arguments& arguments, std::ostream& out) {
 
 // task TASK [--verdict FILE]
 Result<int> task(const Arguments& arguments, std::ostream& out) {
-  KW_TRY(const Task wanted, suites::find_task(arguments.text("SUBJECT"), {}));
+  KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  KW_TRY(const Task wanted, suites::find_task(arguments.text("SUBJECT"), dims));
   KW_TRY(const ops::Graph graph, ops::resolve(wanted));
   std::optional<Verdict> verdict;
   if (arguments.has("--verdict")) {
@@ -157,6 +160,7 @@ Command inspect() {
                    .value = "TASK",
                    .help = "code: the task's work and roof too",
                    .completes = Completes::task},
+                  dim_option(),
                   target_option(),
                   {.name = "--set",
                    .value = "NAME=VALUE",

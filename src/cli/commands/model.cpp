@@ -8,7 +8,7 @@
 #include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
-#include "models/put_back.h"
+#include "models/optimize.h"
 #include "runs/takeaway.h"
 
 namespace kw::cli::commands {
@@ -22,22 +22,15 @@ Result<int> optimize_model(const Arguments& arguments, const models::Model& mode
   if (!arguments.has("--out")) return fail("--optimize needs --out DIR: where to write the model and its library");
   KW_TRY(const auto folder, runs::new_folder(arguments.text("--out"), arguments.has("--force")));
   KW_TRY(const auto progress, open_progress(arguments));
-  const auto tell = [&](const std::string& line) { progress->note(line); };
-  tell("measuring the model in ONNX Runtime");
-  KW_TRY(const models::ModelTimes times, models::where_time_goes(model, runtime, terms, device));
-  KW_TRY(const models::Plan plan, models::plan_of(model, times, device, time.seconds));
-  std::vector<runs::SearchedTask> found;
-  if (!plan.kinds.empty()) {
+  const auto search = [&](runs::Order order) -> Result<std::vector<runs::SearchedTask>> {
     KW_TRY(const runs::Rivals rivals, rivals_named("onnxruntime"));
     KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-    runs::Order order = models::order_of(plan, device, time.seconds);
     order.rivals = rivals.names();
     KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
-    const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
-    KW_TRY(found, searched(terminal, run, rivals));
-  }
-  KW_TRY(const models::PutBack outcome,
-         models::put_back(model, times, plan, found, runtime, terms, folder, device, tell));
+    return searched({.store = store, .progress = *progress, .out = out}, run, rivals);
+  };
+  KW_TRY(const models::PutBack outcome, models::optimize(model, runtime, terms, device, time.seconds, folder, search,
+                                                         [&](const std::string& line) { progress->note(line); }));
   out << (arguments.has("--json") ? models::outcome_as_json(outcome) : models::outcome_as_text(outcome));
   return outcome.gained ? kYes : kNo;
 }
@@ -80,7 +73,7 @@ Command model() {
           "them, or null). With --optimize: gained, why, kernels, speedup, twin, lengths_fixed, outputs, files.",
       .options = with_progress_options(
           {{.name = "MODEL", .help = "an ONNX file", .required = true, .completes = Completes::file},
-           {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+           dim_option(),
            {.name = "--inputs",
             .value = "FILE.npz",
             .help = "values for the model's inputs, by name; unless given they are drawn",

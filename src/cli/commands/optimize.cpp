@@ -52,13 +52,8 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   KW_CHECK(check_search(order.search));
   KW_TRY(order.search.seed, seed_of(arguments));
   const fs::path folder = arguments.has("--out") ? fs::path(arguments.text("--out")) : runs::takeaway_folder(task_name);
-  // A folder that cannot be made is told now, not when the budget is spent.
-  if (arguments.has("--out")) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) return fail("--out {}: {}", folder.string(), error.message());
-  }
-  order.out = std::filesystem::absolute(folder).lexically_normal().string();
+  KW_TRY(const fs::path made, runs::new_folder(folder, arguments.has("--force")));
+  order.out = made.string();
   return order;
 }
 
@@ -91,7 +86,8 @@ Command optimize() {
           "the "
           "values of the tunables in it (KW_TUNE); with an author that asks a model, it is the kernel to start from. A "
           "budget is a time or a number of candidates. --json prints the "
-          "verdict as `kw eval --json` does, with run, technique, settings, tried and files. Exit code 0 where a right "
+          "verdict as `kw eval --json` does, with run, technique, settings, tried, advice and files. Exit code 0 where "
+          "a right "
           "kernel was found."
           "\n\n" +
           progress_description(),
@@ -108,8 +104,9 @@ Command optimize() {
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
            rival_option(),
            {.name = "--out", .value = "DIR", .help = "where to write the kernel; unless said TASK-kernel"},
+           {.name = "--force", .help = "write into a folder in which there is something"},
            {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
-           {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+           dim_option(),
            store_option(),
            {.name = "--json", .help = "one object"}}),
       .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",

@@ -11,7 +11,6 @@
 #include "cli/target_flag.h"
 #include "ops/draw.h"
 #include "runs/drafts.h"
-#include "search/space.h"
 #include "suites/catalog.h"
 #include "suites/onnx_file.h"
 #include "targets/target.h"
@@ -43,23 +42,6 @@ Status write_model(const ops::Graph& graph, const std::string& file) {
   return write_file(file, model);
 }
 
-// What a search would choose from.
-Status show_kernels(const std::string& device, const ops::Graph& graph, std::ostream& out) {
-  KW_TRY(const auto techniques, runs::techniques_for(device));
-  KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(device, graph, techniques));
-  out << "\nkernels    what `kw optimize` searches, and how many settings each has\n";
-  for (search::Kernel& kernel : kernels) {
-    std::vector<std::string> names;
-    for (const Tunable& tunable : kernel.tunables.list) {
-      names.push_back(fmt::format("{}={{{}}}", tunable.name, fmt::join(tunable.values, ",")));
-    }
-    const std::string name = kernel.technique;
-    KW_TRY(const search::Space space, search::Space::of({std::move(kernel)}, targets::build_options(device)));
-    print(out, "  {:<24} {:>7}  {}\n", name, space.count(), fmt::join(names, " "));
-  }
-  return {};
-}
-
 Result<int> run_show(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
@@ -74,7 +56,10 @@ Result<int> run_show(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string text,
          arguments.has("--json") ? runs::task_as_json(task, device) : runs::task_as_text(task, device));
   out << text;
-  if (!arguments.has("--json")) KW_CHECK(show_kernels(device, graph, out));
+  if (!arguments.has("--json")) {
+    KW_TRY(const std::string kernels, runs::kernels_as_text(device, graph));
+    out << kernels;
+  }
   return kYes;
 }
 
@@ -87,9 +72,9 @@ Command show() {
       .description =
           "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (a node's name, one of its outputs, or its\n"
           "number). With --json: one object with the keys of `kw tasks --json` and nodes, meaning, lengths, opset,\n"
-          "tolerance, least_time_ns, note, degenerate, example.",
+          "tolerance, least_time_ns, note, degenerate, example (null where it has more than 65536 elements).",
       .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
-                  {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true},
+                  dim_option(),
                   target_option(),
                   {.name = "--onnx",
                    .value = "FILE",

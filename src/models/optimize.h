@@ -1,0 +1,17 @@
+// A model in, the same model faster out: what is worth a kernel, the search for them, and what is put back.
+#pragma once
+
+#include <functional>
+
+#include "models/put_back.h"
+
+namespace kw::models {
+
+// Does what an order asks for, with the record and the progress that the caller has.
+using Search = std::function<Result<std::vector<runs::SearchedTask>>(const runs::Order& order)>;
+
+// Spends about `within_s` seconds, and writes into `out` (put_back.h).
+Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
+                         double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell);
+
+}  // namespace kw::models
