@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -13,10 +14,13 @@ namespace {
 
 // The powers of two that some hundred draws of a task's first input have.
 std::set<int> powers_of(const std::string& name) {
-  const Task task = *suites::find_task(name);
-  const Graph graph = *resolve(task);
+  Task task = *suites::find_task(name);
+  for (auto& [ignored, length] : task.lengths) length = std::min<std::int64_t>(length, 48);
+  const auto resolved = resolve(task);
+  EXPECT_TRUE(resolved.ok()) << name;
+  const Graph& graph = *resolved;
   std::set<int> powers;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const Tensor input = draw_inputs(graph, InputClass::wide, seed)[0];
     for (const float x : input.as<float>()) {
       if (x != 0) powers.insert(std::ilogb(x));
@@ -37,9 +41,9 @@ TEST(Reach, IsTheWholeTypeForFunctionsAndMoves) {
 TEST(Reach, OfOneInputIsNearlyTheWholeTypeWhereTheResultIsProportionalToIt) {
   for (const char* name : {"MatMul_square", "Conv", "ReduceMean"}) {
     const std::set<int> powers = powers_of(name);
-    EXPECT_LE(*powers.begin(), -145) << name;
-    EXPECT_GE(*powers.rbegin(), 95) << name;
-    EXPECT_GE(powers.size(), 230u) << name;
+    EXPECT_LE(*powers.begin(), -140) << name;
+    EXPECT_GE(*powers.rbegin(), 85) << name;
+    EXPECT_GE(powers.size(), 215u) << name;
   }
 }
 

@@ -34,7 +34,7 @@ constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placemen
 constexpr std::uint64_t kSmallBytes = 1 << 14;
 constexpr std::size_t kWatchedShapes = 6;
 constexpr std::size_t kShapesInHistory = 4;
-constexpr int kShortHistories = 5;
+constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
 constexpr int kShapesInTwo = 8;
 // Two instances keep memory at once.

@@ -49,7 +49,14 @@ bool has_ends(const GraphNode& node) {
   return true;
 }
 
-bool moves(const GraphNode& node) { return has_ends(node) && node.call.op->flops(node.call) == 0; }
+bool copies(const GraphNode& node) { return node.call.op->flops(node.call) == 0; }
+
+// It gives its inputs' own elements, or rounds once where there is one way to: of finite numbers, whatever their size.
+bool moves(const GraphNode& node) {
+  static const std::set<std::string> kRoundOnce = {"Abs", "Add", "Div", "GlobalMaxPool", "Max",       "MaxPool", "Min",
+                                                   "Mul", "Neg", "Sub", "ReduceMax",     "ReduceMin", "Relu"};
+  return copies(node) || kRoundOnce.contains(node.call.op->name);
+}
 
 // Whether an input may be of any size: all that is computed from it is one result that is proportional to it, moved.
 bool may_be_anywhere(const Graph& graph, int slot) {
@@ -60,13 +67,13 @@ bool may_be_anywhere(const Graph& graph, int slot) {
     const std::set<std::size_t>* proportional = proportional_inputs(node.call.op->name);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!from.contains(node.inputs[i])) continue;
-      if (depends && !moves(node)) return false;  // by two of its inputs
+      if (depends && !copies(node)) return false;  // by two of its inputs
       depends = true;
-      if (!moves(node) && (proportional == nullptr || !proportional->contains(i))) return false;
+      if (!copies(node) && (proportional == nullptr || !proportional->contains(i))) return false;
     }
-    if (!depends && !moves(node)) return false;
+    if (!depends && !copies(node)) return false;
     if (depends) from.insert(node.outputs.begin(), node.outputs.end());
-    computed += !moves(node);
+    computed += !copies(node);
   }
   return computed <= 1;
 }
@@ -89,12 +96,18 @@ Ends ends_of(DType dtype) {
   return {std::log2(smallest_subnormal(dtype)), std::floor(std::log2(largest_finite(dtype)))};
 }
 
+// Whether any finite numbers make sense.
+bool takes_all(const Graph& graph) {
+  if (graph.nodes.size() == 1 && moves(graph.nodes[0])) return true;
+  return std::ranges::all_of(graph.nodes, has_ends);
+}
+
 // Of all inputs at once: the product of three such numbers, or of two in each of several nodes, must not overflow in
 // one honest order and be a number in another.
 Reach cautious(const Graph& graph, const Domain& domain, DType dtype) {
   const auto [least, most] = ends_of(dtype);
-  if (std::ranges::all_of(graph.nodes, has_ends)) {
-    if (std::ranges::all_of(graph.nodes, moves)) return {least, most};
+  if (takes_all(graph)) {
+    if (graph.nodes.size() == 1 && moves(graph.nodes[0])) return {least, most};
     return {least, most - (graph.nodes.size() == 1 && graph.inputs.size() == 1 ? kHeadroomOfOne : kHeadroom)};
   }
   const double part = (most - kHeadroom) / 3 / static_cast<double>(std::max<std::size_t>(graph.nodes.size(), 1));
@@ -110,7 +123,7 @@ Reach cautious(const Graph& graph, const Domain& domain, DType dtype) {
 }  // namespace
 
 Patterns patterns_of(const Graph& graph) {
-  const bool elementwise = std::ranges::all_of(graph.nodes, has_ends);
+  const bool elementwise = takes_all(graph);
   return {.equal = elementwise || std::ranges::all_of(graph.nodes,
                                                       [](const GraphNode& node) {
                                                         return has_ends(node) ||
@@ -128,7 +141,7 @@ std::vector<Reach> draw_reaches(const Graph& graph, Random& random) {
     reaches[i] = cautious(graph, domain_of(graph, static_cast<int>(i)), input.type.dtype);
     if (may_be_anywhere(graph, static_cast<int>(i))) free.push_back(i);
   }
-  if (std::ranges::all_of(graph.nodes, has_ends)) {
+  if (takes_all(graph)) {
     // Now and then all elements of an input are small, or all are large.
     for (Reach& reach : reaches) {
       if (reach.high <= reach.low + kNarrowWindow || !random.chance(kNarrowShare)) continue;
