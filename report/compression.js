@@ -135,3 +135,4 @@ showLayersOfRun();
 plot(byId("perplexity-plot"), drawPerplexity);
 plot(byId("layers-plot"), drawLayers);
 plot(byId("spectra-plot"), drawSpectra);
+document.documentElement.dataset.ready = "yes";

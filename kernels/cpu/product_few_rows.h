@@ -26,9 +26,11 @@ inline constexpr int kPanel = FEW_VECTORS * kLanes;
 
 inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kPanel - 1) / kPanel * depth * kPanel; }
 
-// Element (k, j) of the matrix is from[k * row + j * step]; columns past the last are zero.
+// Element (k, j) of the matrix is from[k * row + j * step]; columns past the last are zero. Null where they would be
+// most of it.
 inline const float* packed(const kw::Call& call, const float* from, int64_t row, int64_t step, int64_t depth,
                            int64_t n) {
+  if (2 * n < kPanel) return nullptr;
   float* const panels = call.keep<float>(packed_size(depth, n));
   float* to = panels;
   for (int64_t j = 0; j < n; j += kPanel) {

@@ -21,7 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;
-constexpr int kLook_ms = 200;  // how often a stop is looked for
+constexpr int kLook_ms = 200;          // how often a stop is looked for
+constexpr int kLooksBeforeKill = 100;  // of 10 ms each
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -66,9 +67,12 @@ Engine::~Engine() {
   wait();
 }
 
+// Of one that has closed its side and is about to end; where it does not, it is made to.
 int Engine::wait() {
   int status = 0;
-  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  for (int looked = 0; ::waitpid(id_, &status, WNOHANG) == 0; ++looked) {
+    if (looked == kLooksBeforeKill) ::kill(-id_, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   id_ = 0;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -78,19 +82,23 @@ Engine::Answer Engine::ask(const Json& request, const std::function<void(const J
                            const std::stop_token& stop, double most_s) {
   if (id_ <= 0) return {fail("kw-lm has ended"), false};
   const std::string line = request.dump() + "\n";
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t put = ::send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return {fail("kw-lm ended with {} before it was asked", wait()), false};
-    sent += static_cast<std::size_t>(put);
-  }
   const auto begin = Clock::now();
   std::array<char, 65536> buffer = {};
-  for (;;) {
+  for (std::size_t sent = 0;;) {
     if (stop.stop_requested()) return {fail("cancelled"), false};
     if (seconds_since(begin) > most_s) return {too_late(most_s), false};
-    struct pollfd waiting = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    const bool sending = sent < line.size();
+    const auto wanted = static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN);
+    struct pollfd waiting = {.fd = socket_.get(), .events = wanted, .revents = 0};
     if (::poll(&waiting, 1, kLook_ms) <= 0) continue;
+    if (sending && (waiting.revents & POLLOUT) != 0) {
+      const ssize_t put = ::send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (put < 0 && errno != EINTR && errno != EAGAIN) {
+        return {fail("kw-lm ended with {} before it was asked", wait()), false};
+      }
+      if (put > 0) sent += static_cast<std::size_t>(put);
+      continue;
+    }
     const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return {fail("kw-lm ended with {} without an answer", wait()), false};

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kDouble = R"sh(#!/bin/sh
 while read -r line; do
   case "$line" in
-    *hang*) sleep 60 ;;
+    *deaf*|*hang*) sleep 60 ;;
     *die*) exit 7 ;;
     *wrong*) echo '{"error": "no such model"}' ;;
     *) echo '{"token": "a"}'; echo "{\"done\": {\"id\": $$}}" ;;
@@ -68,6 +68,11 @@ TEST(Engine, GivesUpInTimeAndWhenItIsStopped) {
   const Double made;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ((*Engine::start(made.program, 1))->ask(asking("hang"), {}, {}, 0.3).done.error().message,
+            "no whole answer within 0.3 s");
+  // One that does not read: more than the socket holds cannot be sent.
+  const auto deaf = Engine::start(made.program, 1);
+  EXPECT_FALSE((*deaf)->ask(asking("deaf"), {}, {}, 0.3).done.ok());
+  EXPECT_EQ((*deaf)->ask({{"do", std::string(8 << 20, 'x')}}, {}, {}, 0.3).done.error().message,
             "no whole answer within 0.3 s");
   std::stop_source stop;
   stop.request_stop();

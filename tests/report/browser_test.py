@@ -16,6 +16,7 @@ PLOTS = {"many": ["#speedups-plot", "#roofline-plot", "#roof-share-plot", "#shar
          "hostile": ["#speedups-plot", "#roofline-plot", "#share-plot", "#stages-plot"],
          "failures": ["#speedups-plot", "#stages-plot"],
          "empty": []}
+COMPRESSION_PLOTS = ["#perplexity-plot", "#layers-plot", "#spectra-plot"]
 
 failures = []
 
@@ -37,14 +38,14 @@ def column(page, head):
 
 
 def plots_are_drawn(page, name):
-    for selector in PLOTS[name]:
+    for selector in PLOTS.get(name, COMPRESSION_PLOTS):
         differing = page.look(selector)["differing"]
         check(differing > 0.004, name, f"{selector} is as good as empty: {differing:.2%} of its pixels differ from the background")
         marks = page.evaluate(f"document.querySelectorAll('{selector} .mark').length")
         check(marks > 0, name, f"{selector} has no marks")
 
 
-def opens_quietly(browser, folder, name):
+def opens_quietly(browser, folder, name, own_scripts=11):
     page = browser.open(folder / f"{name}.html")
     page.wait_for("document.documentElement.dataset.ready === 'yes'")
     # Tasks' parts too, each with its source, its differences and its own plot.
@@ -58,7 +59,7 @@ def opens_quietly(browser, folder, name):
     check(page.evaluate("window.executed") is None, name, "something in the data was executed")
     check(page.evaluate("performance.getEntriesByType('resource').length") == 0, name, "it loaded something")
     ours = page.evaluate("document.scripts.length")
-    check(ours == 12, name, f"it has {ours} scripts, not the data, the library and ten of ours")
+    check(ours == own_scripts + 2, name, f"it has {ours} scripts, not the data, the library and {own_scripts} of ours")
     strangers = page.evaluate("document.querySelectorAll('img, iframe, object, embed, link, base, form:not(#filters), a:not([href^=\"#\"])').length")
     check(strangers == 0, name, f"{strangers} elements that nobody of us made")
     listeners = page.evaluate("[...document.querySelectorAll('*')].filter((one) => [...one.attributes].some((each) => each.name.startsWith('on'))).length")
@@ -232,6 +233,7 @@ def shows_published_categories(page):
 def main(program, folder):
     with Browser(program) as browser:
         pages = {name: opens_quietly(browser, folder, name) for name in PLOTS}
+        opens_quietly(browser, folder, "compression", own_scripts=4)
         shows_what_it_must(pages)
         agrees_with_itself(pages)
         shows_published_categories(pages["search"])

@@ -8,12 +8,15 @@
 //   two.html       two runs side by side
 //   search.html    a search: its candidates pass a quick check, the best of each task is judged in full, some above the
 //                  roof
+//   compression.html  made-up compressions of a model, with names that would be scripts
 #include <fmt/core.h>
 
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "judge/verdict_json.h"
+#include "report/compression_page.h"
 #include "report/made_up_run.h"
 #include "report/page.h"
 
@@ -114,6 +117,26 @@ Result<std::int64_t> add_failures(store::Store& store, std::span<const store::Ta
   return run;
 }
 
+// Four compressions of two layers: two methods at two ratios.
+Status write_compressions(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  for (const char* method : {"ressvd", kHostile}) {
+    for (const double ratio : {0.2, 0.4}) {
+      Json about = Json::parse(R"({"switches": ["pivot"], "saved": 0.2, "seconds": 3, "ranks": [[4, 6], [0, 2]],
+        "full_ranks": [[8, 8], [8, 8]], "spectra": [[[1, 0.5, 0], [1, 0.2, 0]], [[1, 0.25, 0], [1, 0.5, 0]]]})");
+      about["model"] = kHostile;
+      about["method"] = method;
+      about["ratio"] = ratio;
+      about["errors"] = Json::array({Json::array({ratio, 0.1}), Json::array({0.0, ratio})});
+      about["perplexity"][kHostile] = {{"original", 20.0}, {"compressed", 20 + 100 * ratio}};
+      runs.push_back(folder / fmt::format("compression_{}.json", runs.size()));
+      KW_CHECK(write_file(runs.back(), about.dump()));
+    }
+  }
+  KW_TRY(const std::string page, compression_page(runs, "test"));
+  return write_file(folder / "compression.html", page);
+}
+
 Status write_pages(const fs::path& folder) {
   fs::remove_all(folder / "store");
   fs::create_directories(folder);
@@ -141,6 +164,7 @@ Status write_pages(const fs::path& folder) {
                                                      .rivals = {"plain", "mnn"},
                                                      .quick_checks = true,
                                                      .most_of_roof = 1.4}));
+  KW_CHECK(write_compressions(folder));
   KW_CHECK(write("search", {search}));
   KW_CHECK(write("empty", {empty}));
   KW_CHECK(write("one", {one}));
