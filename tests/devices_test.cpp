@@ -218,6 +218,52 @@ class SshServer {
   pid_t pid_ = 0;
 };
 
+// The real adb client and server; the phone at the end is a double (devices/adbd_double.py).
+class AdbPhone {
+ public:
+  explicit AdbPhone(const fs::path& folder) : port_(40000 + ::getpid() % 10000) {
+    ::setenv("ANDROID_ADB_SERVER_PORT", std::to_string(port_ + 10000).c_str(), 1);
+    ::setenv("ANDROID_USER_HOME", folder.c_str(), 1);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::execlp("python3", "python3", KW_SOURCE_DIR "/tests/devices/adbd_double.py", std::to_string(port_).c_str(),
+               nullptr);
+      ::_exit(127);
+    }
+    for (int i = 0; i < 50 && !connected_; ++i) {
+      ::usleep(200'000);
+      connected_ = std::system(fmt::format("adb connect 127.0.0.1:{} 2>&1 | grep -q '^connected'", port_).c_str()) == 0;
+    }
+  }
+  ~AdbPhone() {
+    if (std::system("adb kill-server") != 0) ADD_FAILURE() << "adb's server stays";
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::unsetenv("ANDROID_ADB_SERVER_PORT");
+    ::unsetenv("ANDROID_USER_HOME");
+  }
+  bool connected() const { return connected_; }
+  std::string device() const { return fmt::format("adb:127.0.0.1:{}", port_); }
+
+ private:
+  int port_;
+  pid_t pid_ = 0;
+  bool connected_ = false;
+};
+
+TEST_F(Devices, AreReachedByTheRealAdbClientWithADoubleOfAPhone) {
+  if (::access("/usr/bin/adb", X_OK) != 0) GTEST_SKIP() << "no adb here: apt-get install adb";
+  const AdbPhone phone(folder_.path());
+  ASSERT_TRUE(phone.connected());
+  const auto verdict = judged(phone.device(), kRelu, true);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_GT(verdict->time_ns.value_or(0), 0);
+  const auto missing = targets::open_device("adb:NOTHERE");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("not found"), std::string::npos) << missing.error().message;
+}
+
 TEST_F(Devices, AreReachedByARealSshServer) {
   if (::access("/usr/sbin/sshd", X_OK) != 0) GTEST_SKIP() << "no sshd here: apt-get install openssh-server";
   const SshServer server(folder_.path());
