@@ -13,6 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostProgramBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{256} << 20;
+constexpr std::size_t kMostPrecompiled = 8;
+constexpr char kHeader[] = "kernelwright.h";
 
 // Only the contract's names of a kernel are seen by the rest of the program: a function of its own that is called like
 // one of the C library's stays its own. Our part comes first, so that it begins before anything of the kernel.
@@ -23,6 +26,12 @@ constexpr char kBuild[] =
     " --remove-section=.preinit_array kernel.o || exit 1\n"
     "exec \"$compiler\" $threads -static -s -Wl,-z,now,-z,relro,--gc-sections,--build-id=none \"$ours\" kernel.o -o "
     "made\n";
+
+const std::vector<std::string>& our_flags() {
+  static const std::vector<std::string> flags = {"-fvisibility=hidden", "-ffunction-sections", "-w",
+                                                 "-fdiagnostics-color=never"};
+  return flags;
+}
 
 // The text of all that is compiled for a device, in the order of names.
 Result<std::string> sources_in(const fs::path& folder) {
@@ -93,6 +102,32 @@ Result<Builder::Agent> Builder::agent(const Architecture& architecture) {
   return Agent{std::move(program), std::move(name)};
 }
 
+std::string Builder::precompiled(const Architecture& architecture, const std::vector<std::string>& flags) {
+  const std::lock_guard guard(lock_);
+  const std::string compiler = "/usr/bin/" + architecture.compiler;
+  std::string key = version_ + targets::state_of(compiler);
+  for (const std::string& flag : flags) key += " " + flag;
+  const std::string name = fmt::format("header-{}-{:016x}", architecture.name, hash_of(key));
+  const fs::path folder = fs::path(parts_.outside) / name, file = folder / "kernelwright.h.gch";
+  const std::string inside = sandbox().place_of(parts_) + "/" + name;
+  std::error_code error;
+  if (fs::exists(file, error)) return inside;
+  std::size_t kept = 0;
+  for (const auto& entry : fs::directory_iterator(parts_.outside, error)) kept += entry.is_directory(error);
+  if (kept >= kMostPrecompiled) return {};
+  const auto data = data_folder();
+  const auto text = data.ok() ? read_file(*data / "include" / kHeader) : Result<std::string>(data.error());
+  fs::create_directories(folder, error);
+  if (!text.ok() || !write_file(folder / kHeader, *text).ok()) return {};
+  std::vector<std::string> words = {"unused.cpp", "made", compiler};
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), {"-x", "c++-header", inside + "/" + kHeader, "-o", "made"});
+  const auto run = cpu::run_tool(sandbox(), words, "");
+  if (!run.ok() || !run->ending || !run->ending->well()) return {};
+  const auto made = sandbox::content_of(run->made, kMostHeaderBytes);
+  return made.ok() && write_file(file, *made).ok() ? inside : std::string();
+}
+
 Result<std::unique_ptr<DeviceBuilt>> Builder::build(const Architecture& architecture,
                                                     const std::vector<std::string>& flags,
                                                     const targets::Source& source, const Choice& choice) {
@@ -100,6 +135,11 @@ Result<std::unique_ptr<DeviceBuilt>> Builder::build(const Architecture& architec
   const bool c = fs::path(source.name).extension() == ".c";
   const std::string file = cpu::safe_name(source.name);
   const bool threads = std::ranges::find(choice.flags, "-fopenmp") != choice.flags.end();
+  std::vector<std::string> how = {c ? "-std=gnu17" : "-std=c++20"};
+  how.insert(how.end(), flags.begin(), flags.end());
+  how.insert(how.end(), our_flags().begin(), our_flags().end());
+  how.insert(how.end(), choice.flags.begin(), choice.flags.end());
+  const std::string header = c ? "" : precompiled(architecture, how);
   std::vector<std::string> words = {file,
                                     "made",
                                     "/bin/sh",
@@ -109,14 +149,13 @@ Result<std::unique_ptr<DeviceBuilt>> Builder::build(const Architecture& architec
                                     "/usr/bin/" + architecture.compiler,
                                     "/usr/bin/" + architecture.objcopy,
                                     sandbox().place_of(parts_) + "/" + ours,
-                                    threads ? "-fopenmp" : "-pthread",
-                                    c ? "-std=gnu17" : "-std=c++20"};
-  words.insert(words.end(), flags.begin(), flags.end());
-  words.insert(words.end(), {"-fvisibility=hidden", "-ffunction-sections"});
-  words.insert(words.end(), choice.flags.begin(), choice.flags.end());
-  words.insert(words.end(), {"-x", c ? "c" : "c++", file, "-w", "-fdiagnostics-color=never", "-fmax-errors=20"});
+                                    threads ? "-fopenmp" : "-pthread"};
+  words.insert(words.end(), how.begin(), how.end());
+  words.insert(words.end(), {"-x", c ? "c" : "c++", file, "-fmax-errors=20"});
+  // The first folder that has the header is where a compiler looks for the precompiled one.
+  if (!header.empty()) words.push_back("-I" + header);
   words.push_back("-I" + workshop_.header_folder());
-  if (!c) words.insert(words.end(), {"-include", "kernelwright.h"});
+  if (!c) words.insert(words.end(), {"-include", kHeader});
   for (const auto& [name, value] : choice.values) words.push_back(fmt::format("-DKW_SET_{}=~,{}", name, value));
   KW_TRY(cpu::ToolRun run, cpu::run_tool(sandbox(), words, source.text));
   auto built = std::make_unique<DeviceBuilt>();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "targets/cpu/workshop.h"
@@ -47,11 +48,15 @@ class Builder {
   Result<std::string> part(const Architecture& architecture, const std::string& what, const std::string& source,
                            const std::vector<std::string>& flags);
 
+  // The folder of the contract's header, precompiled with these flags, as compilers see it; empty: there is none.
+  std::string precompiled(const Architecture& architecture, const std::vector<std::string>& flags);
+
   cpu::Workshop workshop_;
   sandbox::Shown sources_;  // of what is ours
   sandbox::Shown parts_;    // what was made of them
   std::string version_;     // of the sources
   std::atomic<std::uint64_t> built_ = 0;
+  std::mutex lock_;  // of precompiling
 };
 
 }  // namespace kw::remote

@@ -15,6 +15,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "targets/cpu/host/control.h"
 #include "targets/cpu/host/rest.h"
@@ -54,7 +56,8 @@ class KernelProcess {
   // The write end of a pipe that nobody writes to: it closes when the process ends.
   static constexpr int kLife = 9;
 
-  KernelProcess(const SharedFile& inputs, int threads) : inputs_(inputs), threads_(threads) {}
+  KernelProcess(std::shared_ptr<const SharedFile> inputs, int threads)
+      : inputs_(std::move(inputs)), threads_(threads) {}
   KernelProcess(const KernelProcess&) = delete;
   KernelProcess& operator=(const KernelProcess&) = delete;
   ~KernelProcess() {
@@ -88,7 +91,7 @@ class KernelProcess {
     arguments.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
-      const int descriptors[] = {command_,        answer_,         shared_.file(), inputs_.read_only(),
+      const int descriptors[] = {command_,        answer_,         shared_.file(), inputs_->read_only(),
                                  outputs_.file(), programs.file(), life[1]};
       be_child(descriptors, std::size(descriptors), arguments.data(), memory_bytes);
     }
@@ -236,7 +239,7 @@ class KernelProcess {
       for (const host::Region& region : regions_) {
         if (address < region.address || address >= region.address + region.size_bytes) continue;
         const std::uint64_t inside = address - region.address;
-        const SharedFile& file = region.writable ? outputs_ : inputs_;
+        const SharedFile& file = region.writable ? outputs_ : *inputs_;
         const unsigned char* at = file.at(region.offset, region.size_bytes);
         if (at != nullptr) blocks.push_back({at + inside, region.size_bytes - inside});
       }
@@ -310,7 +313,7 @@ class KernelProcess {
     return asleep;
   }
 
-  const SharedFile& inputs_;
+  std::shared_ptr<const SharedFile> inputs_;
   SharedFile outputs_, shared_;
   host::Control* control_ = nullptr;
   int threads_;

@@ -86,9 +86,9 @@ class Agent {
   }
 
   void resize(std::uint32_t id, std::uint64_t bytes) {
-    std::unique_ptr<SharedFile>& file = inputs_[id];
+    std::shared_ptr<SharedFile>& file = inputs_[id];
     if (file == nullptr) {
-      file = std::make_unique<SharedFile>();
+      file = std::make_shared<SharedFile>();
       if (!file->make(folder_)) problem_ = "memory for the inputs";
     }
     if (!file->resize(bytes)) problem_ = "memory for the inputs";
@@ -204,7 +204,7 @@ class Agent {
       from += bytes;
     }
     auto kernel =
-        std::make_unique<KernelProcess>(*inputs_.at(load.inputs), static_cast<int>(std::max(load.threads, 1u)));
+        std::make_unique<KernelProcess>(inputs_.at(load.inputs), static_cast<int>(std::max(load.threads, 1u)));
     std::vector<std::string> start = runner_;
     start.push_back(path);
     if (const char* missing = kernel->start(start, folder_, filters, load.memory_bytes); missing != nullptr) {
@@ -449,7 +449,7 @@ class Agent {
   bool filters_ = false;
   std::string problem_;  // of a request that was not answered: said with the next answer
   std::vector<std::string> kept_;
-  std::map<std::uint32_t, std::unique_ptr<SharedFile>> inputs_;
+  std::map<std::uint32_t, std::shared_ptr<SharedFile>> inputs_;
   std::map<std::uint32_t, std::unique_ptr<KernelProcess>> kernels_;
 };
 
