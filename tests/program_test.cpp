@@ -56,6 +56,7 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   ASSERT_EQ(run({"init", "Relu", "--out", "relu.cpp"}).code, kYes);
+  ASSERT_EQ(run({"show", "Relu", "--onnx", "relu.onnx"}).code, kYes);
   // The runs that examples speak of: r1 is done, r2 is the same with its verdict taken away.
   ASSERT_TRUE(write_file("batch.jsonl", R"({"task": "Relu", "file": "relu.cpp"})").ok());
   ASSERT_EQ(run({"eval", "--batch", "batch.jsonl", "--untimed"}).code, kYes);

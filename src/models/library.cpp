@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <atomic>
+#include <sstream>
 #include <thread>
 
 #include "base/files.h"
@@ -72,10 +73,21 @@ Result<std::string> kernel_source(const LibraryKernel& kernel, const Choice& cho
                      kernel.op, kernel.op, fixed);
 }
 
+// The words with which the target builds a source, but for what the source and the object are called.
+Result<std::vector<std::string>> build_words(const std::string& device, const Choice& choice) {
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  if (!target.build_command) return fail("kernels of {} cannot be built into a library", device);
+  std::istringstream line(target.build_command("@", choice));
+  std::vector<std::string> words;
+  for (std::string word; line >> word;) words.push_back(word);
+  return words;
+}
+
 struct BuildStep {
   std::string what;
   std::vector<std::string> words;
   fs::path made;
+  std::vector<std::string> options = {};  // of those words, what is said to the compiler besides files
 };
 
 Status run_step(const BuildStep& step) {
@@ -108,20 +120,17 @@ Status run_steps(const std::vector<BuildStep>& steps) {
   return {};
 }
 
-std::string cmake_lists(const std::vector<std::pair<std::string, Choice>>& sources) {
+std::string cmake_lists(const std::vector<BuildStep>& steps) {
   std::string text =
-      "# Builds libkernels.so again, for the processor that it is built on. kw tried the compilers and flags of each "
-      "file.\n"
-      "cmake_minimum_required(VERSION 3.16)\nproject(kernels CXX)\nset(CMAKE_CXX_STANDARD 20)\n"
-      "set(CMAKE_CXX_STANDARD_REQUIRED ON)\nadd_library(kernels MODULE operators.cpp";
-  for (const auto& [file, choice] : sources) text += "\n            " + file;
+      "# Builds libkernels.so again, for the processor that it is built on. kw chose the options of each file.\n"
+      "cmake_minimum_required(VERSION 3.16)\nproject(kernels CXX)\nadd_library(kernels MODULE";
+  for (const BuildStep& step : steps) text += "\n            " + step.what;
   text +=
       ")\ntarget_include_directories(kernels PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})\n"
-      "target_compile_options(kernels PRIVATE -march=native)\n"
       "target_link_options(kernels PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/exports.map)\n";
-  for (const auto& [file, choice] : sources) {
-    text += fmt::format("set_source_files_properties({} PROPERTIES COMPILE_OPTIONS \"{}\")  # {}\n", file,
-                        fmt::join(choice.flags, ";"), choice.compiler);
+  for (const BuildStep& step : steps) {
+    text += fmt::format("set_source_files_properties({} PROPERTIES COMPILE_OPTIONS \"{}\")\n", step.what,
+                        fmt::join(step.options, ";"));
   }
   return text;
 }
@@ -141,40 +150,46 @@ Status write_library(const fs::path& folder, const std::vector<LibraryKernel>& k
   KW_CHECK(write_file(folder / "exports.map", kExports));
 
   std::string declarations, tables, rows;
-  std::vector<BuildStep> steps;
-  std::vector<std::string> objects;
-  std::vector<std::pair<std::string, Choice>> sources;
-  const auto compile = [&](const std::string& compiler, const std::vector<std::string>& flags,
-                           const std::string& stem) {
-    const fs::path object = folder / (stem + ".o");
-    std::vector<std::string> words = {compiler, "-std=c++20", "-march=native", "-fPIC", "-I" + folder.string()};
-    words.insert(words.end(), flags.begin(), flags.end());
-    words.insert(words.end(), {"-c", (folder / (stem + ".cpp")).string(), "-o", object.string()});
-    objects.push_back(object.string());
-    return BuildStep{stem + ".cpp", std::move(words), object};
+  std::vector<BuildStep> all, steps;
+  const auto compile = [&](const Choice& choice, const std::string& stem) -> Status {
+    BuildStep step{.what = stem + ".cpp", .words = {}, .made = folder / (stem + ".o")};
+    KW_TRY(const std::vector<std::string> words, build_words(device, choice));
+    for (const std::string& word : words) {
+      step.words.push_back(word == "@.cpp" ? (folder / step.what).string()
+                           : word == "@.o" ? step.made.string()
+                           : word == "-I." ? "-I" + folder.string()
+                                           : word);
+      const bool is_option = word.starts_with("-") && word != "-I." && word != "-c" && word != "-o";
+      if (is_option) step.options.push_back(word);
+    }
+    step.words.push_back("-fPIC");
+    all.push_back(std::move(step));
+    return {};
   };
+  const BuildOptions options = targets::build_options(device);
   for (const LibraryKernel& kernel : kernels) {
     KW_TRY(const ops::Graph graph, ops::resolve(kernel.task));
     KW_TRY(const Tunables tunables, read_tunables(kernel.source.text));
-    KW_TRY(const Choice choice, choose(tunables, kernel.settings, targets::build_options(device)));
+    KW_TRY(const Choice choice, choose(tunables, kernel.settings, options));
     KW_TRY(const std::string source, kernel_source(kernel, choice));
     add_kernel(kernel, graph, tables, rows, declarations);
+    KW_CHECK(compile(choice, kernel.op));
     const fs::path file = folder / (kernel.op + ".cpp");
-    const BuildStep step = compile(choice.compiler, choice.flags, kernel.op);
     const auto before = read_file(file);
-    if (!before.ok() || *before != source || !fs::exists(step.made)) {
-      KW_CHECK(write_file(file, source));
-      steps.push_back(step);
-    }
-    sources.emplace_back(kernel.op + ".cpp", choice);
+    if (before.ok() && *before == source && fs::exists(all.back().made)) continue;
+    KW_CHECK(write_file(file, source));
+    steps.push_back(all.back());
   }
   KW_CHECK(write_file(folder / "operators.cpp", library_source(declarations, tables, rows, domain)));
-  KW_CHECK(write_file(folder / "CMakeLists.txt", cmake_lists(sources)));
-  steps.push_back(compile("g++", {"-O2"}, "operators"));
+  KW_TRY(const Choice usual, choose(Tunables(), {}, options));
+  KW_CHECK(compile(usual, "operators"));
+  steps.push_back(all.back());
+  KW_CHECK(write_file(folder / "CMakeLists.txt", cmake_lists(all)));
   KW_CHECK(run_steps(steps));
-  std::vector<std::string> link = {"g++", "-shared", "-Wl,--version-script=" + (folder / "exports.map").string(), "-o",
+  std::vector<std::string> link = {usual.compiler, "-shared",
+                                   "-Wl,--version-script=" + (folder / "exports.map").string(), "-o",
                                    (folder / kLibraryFile).string()};
-  link.insert(link.end(), objects.begin(), objects.end());
+  for (const BuildStep& step : all) link.push_back(step.made.string());
   return run_step({kLibraryFile, link, folder / kLibraryFile});
 }
 

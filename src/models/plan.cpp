@@ -38,6 +38,17 @@ double time_of(const ModelTimes& times, const Group& group) {
   return ns;
 }
 
+// What it may save, by what judging it costs: a reference in double precision takes far longer than the kernel. What
+// the runtime computes in a layout of its own is seldom worth breaking that layout.
+double worth(const Model& model, const GroupKind& kind) {
+  const auto graph = ops::resolve(kind.task);
+  if (!graph.ok()) return 0;
+  const Cost cost = ops::cost_of(*graph);
+  const double effort = 1 + cost.bytes() / 8e6 + cost.flops / 1e8;
+  const bool is_blocked = model.node(kind.groups[0].nodes[0]).op == "Conv";
+  return kind.saving_ns() * (is_blocked ? 0.5 : 1) / effort;
+}
+
 class Kinds {
  public:
   Kinds(const Model& model, const ModelTimes& times, const std::string& device)
@@ -90,7 +101,8 @@ Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::str
   }
   const std::size_t found = all.kinds.size();
   all.complete();
-  std::ranges::stable_sort(all.kinds, std::ranges::greater(), &GroupKind::saving_ns);
+  std::ranges::stable_sort(all.kinds, std::ranges::greater(),
+                           [&](const GroupKind& kind) { return worth(model, kind); });
   const auto most = static_cast<std::size_t>(std::max(1.0, within_s / kLeastSeconds));
   if (all.kinds.size() > most) all.kinds.resize(most);
   for (std::size_t i = 0; i < all.kinds.size(); ++i) {

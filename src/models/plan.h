@@ -25,7 +25,7 @@ struct GroupKind {
 };
 
 struct Plan {
-  std::vector<GroupKind> kinds;  // the largest possible saving first
+  std::vector<GroupKind> kinds;  // the largest possible saving for the effort of judging it first
   std::size_t left_out = 0;      // kinds whose possible saving is too small, or for which there is no time
 };
 

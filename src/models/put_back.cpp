@@ -292,9 +292,12 @@ class Workshop {
     KW_TRY(const std::string bytes, read_file(attempt.model));
     KW_CHECK(write_file(out / "model.onnx", bytes));
     KW_TRY(const fs::path data, data_folder());
-    KW_TRY(const std::string example, read_file(data / "kernels" / "models" / "run.py"));
-    KW_CHECK(write_file(out / "run.py", example));
-    outcome.files = {out / "model.onnx", out / kLibraryFile, sources, out / "run.py", out / "report.json"};
+    outcome.files = {out / "model.onnx", out / kLibraryFile, sources, out / "report.json"};
+    for (const char* name : {"run.py", "run.c"}) {
+      KW_TRY(const std::string example, read_file(data / "kernels" / "models" / name));
+      KW_CHECK(write_file(out / name, example));
+      outcome.files.push_back(out / name);
+    }
     return write_file(out / "report.json", outcome_as_json(outcome));
   }
 

@@ -118,12 +118,12 @@ Result<fs::path> new_folder(const fs::path& folder, bool anyway) {
   std::error_code error;
   const fs::path whole = fs::absolute(folder).lexically_normal();
   fs::create_directories(whole, error);
-  if (error) return fail("{}: {}", folder.string(), error.message());
+  if (error) return fail("--out {}: {}", folder.string(), error.message());
   if (!anyway && !fs::is_empty(whole, error)) {
-    return fail("{}: there is something in it already; --force writes over it", folder.string());
+    return fail("--out {}: there is something in it already; --force writes over it", folder.string());
   }
   const fs::path probe = whole / fmt::format(".kw-{}", ::getpid());
-  if (const Status written = write_file(probe, ""); !written.ok()) return written.error();
+  if (const Status written = write_file(probe, ""); !written.ok()) return at("--out", written.error());
   fs::remove(probe, error);
   return whole;
 }

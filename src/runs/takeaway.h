@@ -20,7 +20,7 @@ namespace kw::runs {
 std::filesystem::path takeaway_folder(const std::string& task);
 
 // A folder to write into, made now, so that one that cannot be written is told before hours are spent. One in which
-// there is something is an Error, unless `anyway`.
+// there is something is an Error, unless `anyway`. Errors speak of the flag --out.
 Result<std::filesystem::path> new_folder(const std::filesystem::path& folder, bool anyway);
 
 // Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is

@@ -331,5 +331,64 @@ TEST(WriteOnnx, WritesWhatItReads) {
   EXPECT_EQ(same->operators(), "Sin + ReduceSum");
 }
 
+// x: float32[1, 3, height, 8] -> Conv with stride 2 -> h -> Relu -> y
+std::string strided(const std::string& height) {
+  return with_graph("input {" +
+                    float_value("x", "dim { dim_value: 1 } dim { dim_value: 3 } " + height + " dim { dim_value: 8 }") +
+                    "} output {" + float_value("y", "") + "}" +
+                    "initializer { name: 'w' data_type: 1 dims: 1 dims: 3 dims: 2 dims: 2 " +
+                    "float_data: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] }" +
+                    "node { op_type: 'Conv' input: 'x' input: 'w' output: 'h' attribute { name: 'strides' type: INTS "
+                    "ints: 2 ints: 2 } }" +
+                    node("Relu", "h", "y"));
+}
+
+TEST(TaskFromNode, KeepsALengthOpenThatEarlierNodesMadeOfAnother) {
+  const auto model = parse_onnx(strided("dim { dim_param: 'height' }"), "m.onnx");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto task = task_from_node(*model, "#1", {{"height", 32}});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->lengths, (Lengths{{"height/2", 16}}));
+  EXPECT_EQ(task->values[0].lengths[2].name, "height/2");
+  const auto other = ops::resolve(*task, {{"height/2", 7}});
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(other->output_type(0).shape, (Shape{1, 1, 7, 4}));
+}
+
+TEST(ReadOnnx, AxesCalledQuestionMarkAreLengthsOfTheirOwn) {
+  const auto model =
+      parse_onnx(with_graph("input {" + float_value("x", "dim { dim_param: '?' } dim { dim_param: '?' }") +
+                            "} output {" + float_value("y", "") + "}" + node("Relu", "x", "y")),
+                 "m.onnx");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto task = task_from_node(*model, "#0", {{"x.0", 2}, {"x.1", 3}});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->values[0].lengths[1].value, 3);
+}
+
+TEST(TaskFromNode, NamesTheInnermostCauseOnce) {
+  std::string graph = "input {" + float_value("x", "dim { dim_value: 2 }") + "} output {" + float_value("y", "") + "}" +
+                      "node { op_type: 'Strange' domain: 'mine' input: 'x' output: 'h0' }";
+  for (int i = 0; i < 20; ++i) graph += node("Relu", fmt::format("h{}", i), fmt::format("h{}", i + 1));
+  const std::string problem = problem_of_node(with_graph(graph + node("Relu", "h20", "y")), "y");
+  EXPECT_SAYS(problem, "the shape of 'h0' is not known, since node #0 (Strange 'h0') stands before it");
+  EXPECT_LT(problem.size(), 400u) << problem;
+}
+
+TEST(ModelTasks, GivesEveryNodeOfAModelAsATask) {
+  const auto model = parse_onnx(chain(), "m.onnx");
+  ASSERT_TRUE(model.ok());
+  const auto tasks = ModelTasks::of(*model, {{"batch", 4}});
+  ASSERT_TRUE(tasks.ok()) << tasks.error().message;
+  const auto both = tasks->task({1, 0});
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  ASSERT_EQ(both->nodes.size(), 2u);
+  EXPECT_EQ(both->nodes[0].op, "Sin");
+  EXPECT_EQ(both->outputs.size(), 1u);
+  EXPECT_EQ(tasks->type("h")->shape, (Shape{4, 3}));
+  EXPECT_TRUE(tasks->is_constant("axes"));
+  EXPECT_FALSE(tasks->is_constant("h"));
+}
+
 }  // namespace
 }  // namespace kw::suites

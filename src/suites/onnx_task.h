@@ -19,7 +19,8 @@ namespace kw::suites {
 
 // A node is selected by its name, by the name of one of its outputs, or by its number ("#3" or "3"). What it gets from
 // initializers alone becomes weights with the model's values (constants where they decide shapes); everything else is
-// drawn. Open lengths that reach the node unchanged become the task's named lengths.
+// drawn. Open lengths that reach the node become the task's named lengths, also those that nodes before it made of
+// them: "height/2".
 Result<Task> task_from_node(const OnnxModel& model, std::string_view selector, const Lengths& dims);
 
 // All nodes as one task, with the model's inputs and outputs.

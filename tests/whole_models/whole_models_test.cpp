@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/scratch.h"
 #include "models/library.h"
 #include "models/plan.h"
@@ -76,6 +77,20 @@ class WholeModels : public testing::Test {
     return chosen;
   }
 
+  // model.onnx and libkernels.so with kernels for every group.
+  void put_together() {
+    const auto times = where_time_goes(*model_, *runtime_, terms_, kDevice);
+    ASSERT_TRUE(times.ok()) << times.error().message;
+    const auto plan = plan_of(*model_, *times, kDevice, 600);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_GE(plan->kinds.size(), 3u);
+    const Status built = write_library(folder_.path(), first_kernels(*plan), "kernelwright.small", kDevice);
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    const auto bytes = model_with(*model_, plan->kinds, all_of(*plan), "kernelwright.small");
+    ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+    ASSERT_TRUE(write_file(file("model.onnx"), *bytes).ok());
+  }
+
   kw::ScratchFolder folder_;
   std::optional<Model> model_;
   std::optional<Runtime> runtime_;
@@ -99,19 +114,9 @@ TEST_F(WholeModels, EveryNodeHasATimeOrWasJoinedWithAnother) {
 }
 
 TEST_F(WholeModels, KernelsPutBackGiveTheSameOutputs) {
-  const auto times = where_time_goes(*model_, *runtime_, terms_, kDevice);
-  ASSERT_TRUE(times.ok()) << times.error().message;
-  const auto plan = plan_of(*model_, *times, kDevice, 600);
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  ASSERT_GE(plan->kinds.size(), 3u);
-  const Status built = write_library(file("library"), first_kernels(*plan), "kernelwright.small", kDevice);
-  ASSERT_TRUE(built.ok()) << built.error().message;
-  const auto bytes = model_with(*model_, plan->kinds, all_of(*plan), "kernelwright.small");
-  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
-  ASSERT_TRUE(write_file(file("fast.onnx"), *bytes).ok());
-
-  const auto race = runtime_->race(
-      {{"original", file("small.onnx")}, {"fast", file("fast.onnx"), file("library") / kLibraryFile}}, terms_);
+  ASSERT_NO_FATAL_FAILURE(put_together());
+  const ModelVersion fast{"fast", file("model.onnx"), file(kLibraryFile)};
+  const auto race = runtime_->race({{"original", file("small.onnx")}, fast}, terms_);
   ASSERT_TRUE(race.ok()) << race.error().message;
   EXPECT_GE(race->times_ns.at("fast").size(), 8u);
   ASSERT_EQ(race->cases.at("fast").size(), 3u);
@@ -126,9 +131,25 @@ TEST_F(WholeModels, KernelsPutBackGiveTheSameOutputs) {
   // Other shapes than those that the kernels were made for are refused by name.
   RunTerms other = terms_;
   other.inputs[0].second.shape[0] = 3;
-  const auto refused = runtime_->race({{"fast", file("fast.onnx"), file("library") / kLibraryFile}}, other);
+  const auto refused = runtime_->race({fast}, other);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("dimensions"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("nvalid dimensions for input: x"), std::string::npos)
+      << refused.error().message;
+
+  // The examples that are written beside it run: in Python, and in C with the wheel's own library.
+  const std::string python = std::getenv("KW_TEST_PYTHON"), examples = KW_SOURCE_DIR "/kernels/models/";
+  const std::string command =
+      "cd " + folder_.path().string() + " && cp " + examples + "run.* . && " + python + " run.py > py.txt 2>&1 && " +
+      "cc -O2 -Wall -Werror run.c -o run -ldl && ./run $(" + python +
+      " -c 'import onnxruntime, glob; "
+      "print(glob.glob(onnxruntime.__path__[0] + \"/capi/libonnxruntime.so*\")[0])') > c.txt 2>&1";
+  const auto code = run_program({"sh", "-c", command}, file("examples.log"), false, std::chrono::seconds(120));
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_EQ(*code, 0);
+  const auto said_in_python = read_file(file("py.txt")), said_in_c = read_file(file("c.txt"));
+  ASSERT_TRUE(said_in_python.ok() && said_in_c.ok());
+  EXPECT_NE(said_in_python->find("y float32 [2, 8, 12, 12]"), std::string::npos) << *said_in_python;
+  EXPECT_NE(said_in_c->find("y: 2304 elements"), std::string::npos) << *said_in_c;
 }
 
 TEST_F(WholeModels, AWrongKernelIsSeenInTheOutputs) {

@@ -1,0 +1,67 @@
+#include "whole_models/small_model.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#define ONNX_ML 1
+#define ONNX_NAMESPACE onnx
+#include <onnx/onnx_pb.h>
+
+namespace kw {
+
+namespace {
+
+// From protobuf's own text form.
+std::string onnx_of(const std::string& text) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
+  return model.SerializeAsString();
+}
+
+std::string weight(const std::string& name, const std::vector<int>& shape) {
+  std::string text = "initializer { name: '" + name + "' data_type: 1 ";
+  int count = 1;
+  for (const int length : shape) {
+    text += "dims: " + std::to_string(length) + " ";
+    count *= length;
+  }
+  for (int i = 0; i < count; ++i) text += "float_data: " + std::to_string(0.05 * ((i * 7) % 11 - 5)) + " ";
+  return text + "} ";
+}
+
+std::string node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                 const std::string& output, const std::string& attributes = "") {
+  std::string text = "node { name: '" + name + "' op_type: '" + op + "' ";
+  for (const std::string& input : inputs) text += "input: '" + input + "' ";
+  return text + "output: '" + output + "' " + attributes + "} ";
+}
+
+std::string float_value(const std::string& name, const std::string& dims) {
+  return "{ name: '" + name + "' type { tensor_type { elem_type: 1 shape { " + dims + " } } } } ";
+}
+
+}  // namespace
+
+std::string small_model() {
+  const std::string x = "dim { dim_param: 'N' } dim { dim_value: 8 } dim { dim_value: 12 } dim { dim_value: 12 }";
+  const std::string pads =
+      "attribute { name: 'pads' type: INTS ints: 1 ints: 1 ints: 1 ints: 1 } "
+      "attribute { name: 'kernel_shape' type: INTS ints: 3 ints: 3 } ";
+  return onnx_of("ir_version: 8 opset_import { version: 17 } graph { name: 'small' input " + float_value("x", x) +
+                 "output " + float_value("y", x) + "output " + float_value("z", "") + weight("w1", {8, 8, 3, 3}) +
+                 weight("b1", {8}) + weight("w2", {8, 8, 3, 3}) + weight("b2", {8}) + weight("m", {12, 5}) +
+                 "initializer { name: 'three' data_type: 1 float_data: 3 } " +
+                 "initializer { name: 'zero' data_type: 1 float_data: 0 } " +
+                 "initializer { name: 'six' data_type: 1 float_data: 6 } " +
+                 node("conv1", "Conv", {"x", "w1", "b1"}, "c1", pads) + node("sigmoid1", "Sigmoid", {"c1"}, "s1") +
+                 node("mul1", "Mul", {"c1", "s1"}, "a1") + node("conv2", "Conv", {"a1", "w2", "b2"}, "c2", pads) +
+                 node("sigmoid2", "Sigmoid", {"c2"}, "s2") + node("mul2", "Mul", {"c2", "s2"}, "a2") +
+                 node("residual", "Add", {"x", "a2"}, "r") + node("pool", "MaxPool", {"r"}, "p", pads) +
+                 node("shift", "Add", {"p", "three"}, "h1") + node("clip", "Clip", {"h1", "zero", "six"}, "h2") +
+                 node("scale", "Mul", {"h2", "p"}, "h3") + node("divide", "Div", {"h3", "six"}, "y") +
+                 node("product", "MatMul", {"y", "m"}, "z") + "}");
+}
+
+}  // namespace kw
