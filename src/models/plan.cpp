@@ -145,7 +145,7 @@ runs::Order order_of(const Plan& plan, const std::string& device, double within_
   order.search.within_s = within_s * kSearching;
   for (const GroupKind& kind : plan.kinds) {
     order.tasks.push_back(kind.task);
-    order.search.shares.push_back(kind.saving_ns());
+    order.search.shares.push_back(std::sqrt(kind.saving_ns()));  // so that one does not take all
   }
   return order;
 }

@@ -45,6 +45,7 @@ class Workshop {
         domain_("kernelwright." + compose::file_stem(model.file().stem().string())) {
     for (const GroupKind& kind : plan.kinds) {
       const auto one = std::ranges::find(found, kind.task.name, &runs::SearchedTask::task);
+      searched_.push_back(one != found.end());
       kernels_.push_back(one == found.end() || !one->verdict.accepted() || !one->verdict.time_ns ? nullptr : &*one);
     }
   }
@@ -53,7 +54,10 @@ class Workshop {
     PutBack outcome;
     outcome.kinds = kinds_so_far();
     if (std::ranges::none_of(kernels_, [](const auto* one) { return one != nullptr; })) {
-      outcome.why = "no kernel was found that is right";
+      outcome.why = plan_.kinds.empty() ? "no group of nodes is worth a kernel"
+                    : std::ranges::find(searched_, true) == searched_.end()
+                        ? "there was no time for any kernel; --within gives more"
+                        : "no kernel was found that is right";
       return outcome;
     }
     KW_CHECK(write_original());
@@ -91,7 +95,7 @@ class Workshop {
       const GroupKind& kind = plan_.kinds[i];
       KindOutcome one{.op = kind.op, .groups = kind.groups.size(), .before_ns = kind.in_model_ns};
       if (kernels_[i] == nullptr) {
-        one.why = "no kernel was found that is right";
+        one.why = searched_[i] ? "no kernel was found that is right" : "there was no time for it; --within gives more";
       } else {
         one.technique = kernels_[i]->technique;
         one.kernel_ns = kernel_ns(i) * static_cast<double>(kind.groups.size());
@@ -310,6 +314,7 @@ class Workshop {
   const WorkFolder folder_;
   const std::string domain_;
   std::vector<const runs::SearchedTask*> kernels_;  // of each kind; null: none
+  std::vector<bool> searched_;                      // of each kind: its turn came
 };
 
 std::string ratio_text(const Ratio& ratio) {
