@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "agents/facts.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/scratch.h"
@@ -93,6 +94,15 @@ TEST(SlowMoka, PlaysTenRoundsAndBeginsEachWithTheBest) {
   EXPECT_EQ(result["model"]["output_tokens"], 28 * 10);
   EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(store) / "lessons.jsonl"));
 }
+
+constexpr char kOwnKernel[] = R"(#include <kernelwright.h>
+// a kernel of the user's own
+KW_KERNEL(call) {
+  const auto x = call.input<float>(0);
+  auto y = call.output<float>(0);
+  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
+}
+)";
 
 // A model that counts how often it is asked.
 std::string counting_model(const std::filesystem::path& calls, const std::string& text) {
@@ -237,6 +247,95 @@ KW_KERNEL(call) {
   EXPECT_EQ(taken->find("KW_TUNE(REPEAT, 4"), std::string::npos) << "the winner's value is in what is taken away";
 }
 
+// Kernels that are shown to authors are right themselves.
+TEST(SlowExemplars, AreAccepted) {
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
+  const auto all = agents::all_exemplars();
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_GE(all->size(), 5u);
+  for (const agents::Exemplar& one : *all) {
+    const std::string file = (folder.path() / "exemplar.cpp").string();
+    ASSERT_TRUE(write_file(file, one.source).ok());
+    const Ran ran = run({"eval", one.task, file, "--rival", "none", "--budget", "0.05"});
+    EXPECT_EQ(ran.code, kYes) << one.file << "\n" << ran.out << ran.err;
+  }
+}
+
+// A tape holds all that is needed: the model's name, its answers, and what was decided on them.
+TEST(Replay, NeedsNoModelAndDecidesAsTheTapeDid) {
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
+  const std::string tape = (folder.path() / "tape").string();
+  const std::filesystem::path calls = folder.path() / "calls";
+  const std::string model = counting_model(calls, "```cpp\n" + std::string(kOwnKernel) + "```\n");
+  const auto play = [&](const std::string& store, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"optimize",
+                                      "Relu",
+                                      "--author",
+                                      "oneshot",
+                                      "--rival",
+                                      "none",
+                                      "--json",
+                                      "--store",
+                                      (folder.path() / store).string(),
+                                      "--out",
+                                      (folder.path() / store / "out").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  ASSERT_EQ(play("first", {"--model", model, "--record", tape}).code, kYes);
+  ASSERT_EQ(count_in(calls), 1);
+  const Ran again = play("second", {"--replay", tape});
+  EXPECT_EQ(again.code, kYes) << again.err;
+  EXPECT_EQ(count_in(calls), 1) << "no model was asked";
+  EXPECT_EQ(Json::parse(again.out)["model"]["name"], model);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "second" / "out" / "Relu.cpp"));
+  // The whole stack is in the record.
+  const std::string record = run({"export", "r1", "--store", (folder.path() / "first").string()}).out;
+  for (const char* fact : {"prompts_version", "temperature", "seed", "start", "asked"}) {
+    EXPECT_NE(record.find(fact), std::string::npos) << fact;
+  }
+}
+
+// A plan that was answered is not asked for again, and what is left is counted in tasks.
+TEST(AgentResume, DoesNotAskAgainForAPlanThatWasAnswered) {
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
+  const std::string store = (folder.path() / "store").string(), out = (folder.path() / "out").string();
+  const std::string kernel = (folder.path() / "mine.cpp").string();
+  ASSERT_TRUE(write_file(kernel, kOwnKernel).ok());
+  const std::filesystem::path calls = folder.path() / "calls", answer = folder.path() / "answer";
+  const std::string faster = std::string(kOwnKernel) + "// another\n";
+  // Plans always, code only once somebody has put it there.
+  ASSERT_TRUE(
+      write_file(
+          folder.path() / "model.sh",
+          "if grep -q 'You are the Coder'; then cat " + answer.string() + " && echo code >> " + calls.string() +
+              "; else echo plan >> " + calls.string() +
+              "; echo '{\"reflection\": \"r\", \"bottleneck\": \"b\", \"method\": \"m\", \"plan\": \"p\"}'; fi\n")
+          .ok());
+  const std::string model = "command:sh " + (folder.path() / "model.sh").string();
+  testing::internal::CaptureStderr();
+  // 100 tokens are spent with the plan: the budget ends before the Coder is asked.
+  const Ran first = run({"optimize", kernel, "--task", "Relu", "--author", "moka", "--rounds", "1", "--model", model,
+                         "--model-tokens", "100", "--rival", "none", "--json", "--store", store, "--out", out});
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(first.code, kNo) << first.err << first.out;
+  ASSERT_EQ(*read_file(calls), "plan\n");
+  EXPECT_NE(run({"resume", "--store", store}).out.find("1 of 1 tasks left"), std::string::npos)
+      << run({"resume", "--store", store}).out;
+  ASSERT_TRUE(write_file(answer, "```cpp\n" + faster + "```\n").ok());
+  const Ran second = run({"resume", "r1", "--model-tokens", "100000", "--json", "--store", store, "--events",
+                          (folder.path() / "events").string()});
+  EXPECT_EQ(second.code, kYes) << second.err << second.out;
+  EXPECT_EQ(*read_file(calls), "plan\ncode\n") << "the plan was there";
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "out" / "Relu.cpp")) << "--out is the first command's";
+  EXPECT_NE(read_file(folder.path() / "events")->find("\"ended\""), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(store) / "unfinished" / "r1.jsonl"));
+  EXPECT_EQ(run({"resume", "--store", store}).out, "every run is done\n");
+}
+
 TEST(Authors, EndWithWhatTheyHaveWhenTheModelIsGone) {
   const ScratchFolder folder;
   const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
@@ -311,15 +410,6 @@ TEST(Authors, WriteEvents) {
   EXPECT_EQ(seen["advanced"], 2);
   EXPECT_EQ(seen["ended"], 1);
 }
-
-constexpr char kOwnKernel[] = R"(#include <kernelwright.h>
-// a kernel of the user's own
-KW_KERNEL(call) {
-  const auto x = call.input<float>(0);
-  auto y = call.output<float>(0);
-  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
-}
-)";
 
 TEST(Authors, BeginWithTheKernelThatTheUserGives) {
   const ScratchFolder folder;

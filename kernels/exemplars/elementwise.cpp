@@ -10,7 +10,8 @@ KW_KERNEL(call) {
   const float alpha = static_cast<float>(call.real("alpha", 0.2)), beta = static_cast<float>(call.real("beta", 0.5));
   const auto gate = [=](simd::Floats v) {
     // NaN stays NaN: of two, min and max give the second where one of them is NaN.
-    return simd::min(simd::splat(1), simd::max(simd::splat(0), simd::fma(v, simd::splat(alpha), simd::splat(beta))));
+    return simd::min(simd::splat(1.0f),
+                     simd::max(simd::splat(0.0f), simd::fma(v, simd::splat(alpha), simd::splat(beta))));
   };
   constexpr int64_t kStep = simd::kLanes;
   int64_t i = 0;

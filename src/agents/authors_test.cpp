@@ -113,7 +113,7 @@ double mean_of(const std::string& author, int seeds) {
 
 // Drawn without repetition, the best of 243 combinations is found after 122 in the mean.
 TEST(SearchOverPrograms, NeedsAThirdOfTheKernelsThatSamplingNeeds) {
-  constexpr int kSeeds = 4;
+  constexpr int kSeeds = 6;
   constexpr double kSampling = (243 + 1) / 2.0;
   const double evolve = mean_of("evolve", kSeeds), tree = mean_of("tree", kSeeds);
   std::cout << fmt::format("judged until the best of 243: sampling {:.0f}, evolve {:.1f}, tree {:.1f}\n", kSampling,

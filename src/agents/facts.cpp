@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostOfAPart = 1100;  // characters
+constexpr std::size_t kMostOfParts = 3400;  // characters
 
 std::vector<std::string> operators_of(const Task& task) {
   std::vector<std::string> names;
@@ -67,8 +67,22 @@ Result<std::string> hints_for(const std::string& category) {
   return hints;
 }
 
+// Files of ours that a source includes.
+std::vector<fs::path> included_by(const fs::path& file) {
+  std::vector<fs::path> files;
+  const auto text = read_file(file);
+  if (!text.ok()) return files;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("#include \"")) continue;
+    const std::size_t begin = line.find('"') + 1;
+    files.push_back((file.parent_path() / line.substr(begin, line.find('"', begin) - begin)).lexically_normal());
+  }
+  return files;
+}
+
 // The opening comment of a part as one line, and the signatures of its functions.
-std::string part_text(const fs::path& file) {
+std::string part_text(const fs::path& file, std::size_t most) {
   const auto text = read_file(file);
   if (!text.ok()) return {};
   std::string about;
@@ -77,7 +91,7 @@ std::string part_text(const fs::path& file) {
     if (line.starts_with("// ")) about += line.substr(2);
     if (line.empty() && !about.empty()) break;
   }
-  std::string shown = fmt::format("#include <kw/{}> //{}\n", file.filename().string(), about.substr(0, 260));
+  std::string shown = fmt::format("#include <kw/{}> //{}\n", file.filename().string(), about.substr(0, 200));
   std::string space;
   for (const inspect::Scope& scope : inspect::outline_of(*text)) {
     if (scope.kind == inspect::Scope::Kind::name_space) {
@@ -91,7 +105,7 @@ std::string part_text(const fs::path& file) {
         signature.erase(at, std::string_view(word).size());
     }
     const std::string one = fmt::format("  {}{}\n", space.empty() || scope.depth == 0 ? "" : space + ": ", signature);
-    if (shown.size() + one.size() > kMostOfAPart) {
+    if (shown.size() + one.size() > most) {
       shown += "  ...\n";
       break;
     }
@@ -114,18 +128,18 @@ Result<std::string> parts_for(const Task& task, const std::string& device) {
     const bool serves = std::ranges::any_of(
         technique.serves, [&](const std::string& op) { return std::ranges::find(operators, op) != operators.end(); });
     if (!serves) continue;
-    KW_TRY(const std::string text, read_file(technique.file));
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("#include \"parts/")) continue;
-      const std::size_t begin = line.find('"') + 1;
-      add(technique.file.parent_path() / line.substr(begin, line.find('"', begin) - begin));
-    }
+    for (const fs::path& part : included_by(technique.file)) add(part);
   }
   if (parts.empty()) return std::string();
-  add(parts.front().parent_path() / "vector.h");
+  // What they are made of in turn, the vectors under all of them last.
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const fs::path& part : included_by(parts[i])) add(part);
+  }
+  const fs::path vectors = parts.front().parent_path() / "vector.h";
+  std::erase(parts, vectors);
+  add(vectors);
   std::string text;
-  for (const fs::path& part : parts) text += part_text(part);
+  for (const fs::path& part : parts) text += part_text(part, kMostOfParts / parts.size());
   return text;
 }
 

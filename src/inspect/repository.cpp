@@ -137,12 +137,12 @@ std::string Repository::show(const std::vector<Look>& looks, int most_tokens) co
     // What one look leaves, the next ones may use.
     const std::size_t room = (most - std::min(most, text.size())) / (looks.size() - i);
     if (room < 100) return text + "... no room for more\n";
-    text += show(looks[i], room);
+    text += show_one(looks[i], room);
   }
   return text;
 }
 
-std::string Repository::show(const Look& look, std::size_t most) const {
+std::string Repository::show_one(const Look& look, std::size_t most) const {
   switch (look.verb) {
     case Look::Verb::list: {
       const std::string prefix = look.what.empty() ? "" : look.what + "/";

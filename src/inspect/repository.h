@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ std::optional<Look> look_of(const std::string& line);
 
 class Repository {
  public:
-  // Reads every source below the folder once. What was read before in this process, or is kept in the cache folder, is
-  // taken over for files whose size and time are the same.
+  // Reads every source below the folder. What was read before in this process is taken over for files whose size and
+  // time are the same.
   static Result<Repository> open(const std::filesystem::path& folder);
 
   std::string name() const { return folder_.filename().string(); }
@@ -42,7 +43,7 @@ class Repository {
   std::string around(const std::string& file, int line) const;
 
  private:
-  std::string show(const Look& look, std::size_t most) const;
+  std::string show_one(const Look& look, std::size_t most) const;
   const TreeFile* file_named(const std::string& path) const;
   std::string lines(const TreeFile& file, int first, int last, std::size_t most) const;
 

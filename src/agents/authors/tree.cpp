@@ -13,8 +13,8 @@
 namespace kw::agents::authors {
 namespace {
 
-constexpr double kCuriosity = 0.35;
-constexpr double kWidening = 0.7;  // children of a place: visits to this power
+constexpr double kCuriosity = 0.15;
+constexpr double kWidening = 0.9;  // children of a place: visits to this power
 
 class Tree : public Author {
  public:

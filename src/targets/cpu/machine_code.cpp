@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/filter.h"
 #include "base/json.h"
@@ -172,6 +173,12 @@ Result<MachineCode> machine_code_of(const std::filesystem::path& library) {
 
 namespace {
 
+// Equal for copies of one loop.
+std::string kind_of(const Loop& loop) {
+  return fmt::format("{} {} {} {} {} {} {} {}", loop.first_line, loop.last_line, loop.depth, loop.vector_bits,
+                     loop.vector_arithmetic, loop.scalar_arithmetic, loop.fused, loop.calls.size());
+}
+
 std::string lines_text(const Loop& loop) {
   if (loop.first_line == 0) return "";
   return loop.first_line == loop.last_line ? fmt::format(" (line {})", loop.first_line)
@@ -183,11 +190,18 @@ std::string lines_text(const Loop& loop) {
 std::string as_text(const MachineCode& code, std::size_t most_loops) {
   if (code.loops.empty()) return "no loops in the machine code of a call\n";
   std::string text = "innermost loops of a call, the deepest first (how often each runs is not measured):\n";
-  for (std::size_t i = 0; i < std::min(code.loops.size(), most_loops); ++i) {
-    const Loop& loop = code.loops[i];
-    text += fmt::format("loop {} in {}{}, {} deep: {} instructions{}; ", i + 1, loop.function.substr(0, 60),
-                        lines_text(loop), loop.depth, loop.instructions,
-                        loop.straight ? "" : " with branches, not all run in each turn");
+  std::size_t shown = 0, told = 0;
+  std::set<std::string> seen;
+  for (const Loop& loop : code.loops) {
+    // Compilers make several copies of one loop, for other lengths or callers: one of them says it all.
+    const auto like = [&](const Loop& other) { return kind_of(other) == kind_of(loop); };
+    if (!seen.insert(kind_of(loop)).second) continue;
+    if (shown == most_loops) continue;
+    const auto copies = std::ranges::count_if(code.loops, like);
+    told += static_cast<std::size_t>(copies);
+    text += fmt::format("loop {} in {}{}{}, {} deep: {} instructions{}; ", ++shown, loop.function.substr(0, 60),
+                        lines_text(loop), copies > 1 ? fmt::format(", {} copies", copies) : "", loop.depth,
+                        loop.instructions, loop.straight ? "" : " with branches, not all run in each turn");
     if (loop.vector_arithmetic + loop.scalar_arithmetic == 0) {
       text += loop.moved_bits > 0 ? fmt::format("moves vectors of {} bits", loop.moved_bits)
                                   : "no arithmetic on floats or vectors";
@@ -207,8 +221,7 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
     if (!loop.busiest.empty()) text += fmt::format("; busiest: {}", loop.busiest);
     text += "\n";
   }
-  if (code.loops.size() > most_loops)
-    text += fmt::format("... and {} more innermost loops\n", code.loops.size() - most_loops);
+  if (code.loops.size() > told) text += fmt::format("... and {} more innermost loops\n", code.loops.size() - told);
   if (!code.missing.empty()) text += code.missing + "\n";
   return text;
 }
