@@ -10,7 +10,6 @@
 #include <map>
 #include <sstream>
 
-#include "agents/facts.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/scratch.h"
@@ -245,21 +244,6 @@ KW_KERNEL(call) {
   const auto taken = read_file(folder.path() / "out" / "Relu.cpp");
   ASSERT_TRUE(taken.ok());
   EXPECT_EQ(taken->find("KW_TUNE(REPEAT, 4"), std::string::npos) << "the winner's value is in what is taken away";
-}
-
-// Kernels that are shown to authors are right themselves.
-TEST(SlowExemplars, AreAccepted) {
-  const ScratchFolder folder;
-  const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
-  const auto all = agents::all_exemplars();
-  ASSERT_TRUE(all.ok()) << all.error().message;
-  EXPECT_GE(all->size(), 5u);
-  for (const agents::Exemplar& one : *all) {
-    const std::string file = (folder.path() / "exemplar.cpp").string();
-    ASSERT_TRUE(write_file(file, one.source).ok());
-    const Ran ran = run({"eval", one.task, file, "--rival", "none", "--budget", "0.05"});
-    EXPECT_EQ(ran.code, kYes) << one.file << "\n" << ran.out << ran.err;
-  }
 }
 
 // A tape holds all that is needed: the model's name, its answers, and what was decided on them.

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compose/parts.h"
 #include "base/files.h"
 #include "compose/outside_text.h"
+#include "compose/parts.h"
 #include "judge/plain_source.h"
 #include "ops/draw.h"
 #include "ops/graph.h"

@@ -1,6 +1,7 @@
 #include "targets/cpu/workshop.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -133,6 +134,10 @@ std::vector<SourceError> compiler_errors(const std::string& said, const Source& 
     if (error.file.empty()) error.file = own;
     if (!one.within.empty()) error.message += fmt::format(" (in {})", one.within);
     for (const std::string& note : one.notes) error.around += "        " + note + "\n";
+    if (!one.repeated_at.empty()) {
+      error.around += fmt::format("        the same error in line{} {}\n", one.repeated_at.size() == 1 ? "" : "s",
+                                  fmt::join(one.repeated_at, ", "));
+    }
     errors.push_back(std::move(error));
   }
   return errors;
