@@ -282,12 +282,8 @@ class Refitter {
       pass.watch = keep_in(given);
       compressed.run_layer(layer, after_.slice(0, row, row + kRows), pass);
       for (const auto& [linear, inputs] : given) {
-        // A few tokens are thousands of times as large as the others (the first of a text), and squares of them would
-        // be all that is fitted: none counts for more than the median one.
-        const at::Tensor size = wanted[linear].norm(2, 1, true).clamp_min(1e-30);
-        const at::Tensor weight = (size.median() / size).clamp_max(1).pow(2);
         const auto add = [&](at::Tensor& sum, const at::Tensor& left) {
-          const at::Tensor more = at::mm(left.t(), inputs * weight).to(at::kDouble);
+          const at::Tensor more = at::mm(left.t(), inputs).to(at::kDouble);
           sum = sum.defined() ? sum + more : more;
         };
         add(cross[linear], wanted[linear]);
