@@ -29,17 +29,23 @@ while read -r name; do
   printf '{"task": "%s", "file": "%s.cpp"}\n' "$name" "$name"
 done < "$folder/names" > "$folder/batch.jsonl"
 
-export KW_SSH_CONFIG=$folder/config HOME=$folder
-"$kw" eval --batch "$folder/batch.jsonl" --on "ssh:127.0.0.1:$port" --fresh --no-store --quiet --json > "$folder/verdicts" & batch=$!
-done_cuts=0
+export KW_SSH_CONFIG=$folder/config
+cd "$folder"
+"$kw" eval --batch batch.jsonl --on "ssh:127.0.0.1:$port" --fresh --no-store --quiet --json > "$folder/verdicts" & batch=$!
+done_cuts=0 turn=0
 while ((done_cuts < cuts)) && kill -0 "$batch" 2>/dev/null; do
   sleep "$every"
-  # The agent of this folder's device, or the client's end of its link.
-  if ((done_cuts % 2)); then victim=$(pgrep -f "^ssh .*-F $folder/config" | head -1 || true); else victim=$(pgrep -f "^$folder/.cache/kw-device.*/agent-" | head -1 || true); fi
+  # The client's end of the link, or the agent: of our own server's sessions alone.
+  if ((turn++ % 2)); then
+    victim=$(pgrep -f "ssh .*-F $folder/config" | head -1 || true)
+  else
+    victim=$(for session in $(pgrep -P "$server"); do pgrep -P "$session" -f agent- || pgrep -P "$(pgrep -P "$session" | head -1)" -f agent-; done 2>/dev/null | head -1 || true)
+  fi
   [[ -z $victim ]] || { kill -KILL "$victim" 2>/dev/null && done_cuts=$((done_cuts + 1)); }
 done
 status=0; wait "$batch" || status=$?
 batch=
 accepted=$(grep -c '"accepted":true' "$folder/verdicts" || true)
 echo "$(wc -l < "$folder/names") kernels, the link cut $done_cuts times: $(wc -l < "$folder/verdicts") verdicts, $accepted accepted (kw ended with $status)"
+grep -v '"accepted":true' "$folder/verdicts" | cut -c1-300 || true
 ((accepted == $(wc -l < "$folder/names")))

@@ -18,6 +18,12 @@ void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.reason = std::move(reason);
 }
 
+// Of a device that is gone, answers may not have come: what was found there says nothing of the candidate.
+Reason found_on(targets::Device& device, const Reason& reason) {
+  if (may_be_killed_from_outside(reason) || device.alive()) return reason;
+  return {ReasonCode::lost, {{"where", fmt::format("as {} went away", device.name())}}};
+}
+
 Reason bad_source(const Source& source, const Error& error) {
   return {ReasonCode::bad_source, {{"text", fmt::format("{}: {}", source.name, error.message)}}};
 }
@@ -76,7 +82,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   verdict.varies = examined.varies;
   verdict.coverage = examined.coverage;
   if (examined.finding) {
-    reject(verdict, examined.finding->stage, examined.finding->reason);
+    reject(verdict, examined.finding->stage, found_on(*device_, examined.finding->reason));
     return inspected;
   }
   verdict.stage = VerdictStage::accepted;
@@ -172,7 +178,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   KW_TRY(const RaceResult result, race(*one.task, *device_, {one.source.name, inspected.built.get()}, inspected.rivals,
                                        one.frameworks, inspected.allowed, rules));
   if (result.finding) {
-    reject(verdict, result.finding->stage, result.finding->reason);
+    reject(verdict, result.finding->stage, found_on(*device_, result.finding->reason));
     return verdict;
   }
   verdict.coverage.timed_calls_verified = result.verified;
