@@ -2,6 +2,7 @@
 // subject, within a budget of tokens. What an author is shown of a contract, of examples, or of a framework's checkout.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -41,6 +41,7 @@ struct Asked {
   std::size_t output = 0;
   int opset = 0;                                 // 0: the operator's own
   InputClass input_class = InputClass::typical;  // of the inputs that are drawn
+  std::uint64_t seed = 1;                        // of the same
 };
 
 // What the operator says to the case: one of its outputs, or why it refuses.
@@ -51,7 +52,7 @@ inline Result<WideTensor> ask(std::string_view name, Sample sample, Asked asked 
   Task task = task_of(*op, sample);
   if (asked.opset > 0) task.opset = asked.opset;
   KW_TRY(const Graph graph, resolve(task));
-  KW_TRY(std::vector<WideTensor> answers, evaluate(graph, draw_inputs(graph, asked.input_class, 1)));
+  KW_TRY(std::vector<WideTensor> answers, evaluate(graph, draw_inputs(graph, asked.input_class, asked.seed)));
   return std::move(answers[asked.output]);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 TEST(RunText, ALongNameKeepsItsDistinguishingEnd) {
   EXPECT_EQ(short_name("Relu", 10), "Relu");
-  EXPECT_EQ(short_name("Winograd_Convolution_2D_padding", 20), "Winogr...2D_padding");
+  EXPECT_EQ(short_name("Winograd_Convolution_2D_padding", 20), "Winogr..._2D_padding");
 }
 
 TEST(RunText, NothingOfOthersSteersTheTerminal) { EXPECT_EQ(harmless("a\x1b[31m\nb"), "a [31m b"); }

@@ -2,8 +2,8 @@
 // that is behind today is not lost.
 //
 // Kinds are facts of the machine code (Round::niche), not words of the model. The first kernels are written from the
-// task, one for each technique that our own library knows for it; from then on one is changed, or two are crossed.
-// What is chosen hangs on the rounds so far and a seed, so that a tape replays.
+// task alone; from then on one is changed, or two are crossed. What is chosen hangs on the rounds so far and a seed, so
+// that a tape replays.
 #include <algorithm>
 #include <map>
 

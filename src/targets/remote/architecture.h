@@ -2,6 +2,7 @@
 // suit the one that a device has.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

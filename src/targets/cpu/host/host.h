@@ -40,7 +40,9 @@ inline std::uint64_t limit_stack() {
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   if (name == nullptr) return 0;
   const std::uint64_t top = (reinterpret_cast<std::uint64_t>(name) + std::strlen(name) + kPage) / kPage * kPage;
-  const std::uint64_t end = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - kOurs - kMostStackBytes;
+  // The system grows a stack by whole pages: where the end is amid one, a fault in that page lies above it.
+  const std::uint64_t here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const std::uint64_t end = (here - kOurs - kMostStackBytes) / kPage * kPage;
   if (end >= top) return 0;
   const rlimit limit{top - end, top - end};
   return ::setrlimit(RLIMIT_STACK, &limit) == 0 ? end : 0;
