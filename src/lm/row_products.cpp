@@ -1,9 +1,5 @@
 #include "lm/row_products.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -71,14 +67,6 @@ RowProducts plain_row_products(StoredType type) {
   }
 }
 
-#if defined(__x86_64__)
-// The instructions of F16C; clang 14 knows no name for them.
-bool converts_halves() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-}
-#endif
-
 }  // namespace
 
 std::vector<RowProductWay> row_product_ways(StoredType type) {
@@ -88,9 +76,7 @@ std::vector<RowProductWay> row_product_ways(StoredType type) {
   };
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) add("avx512", avx512_row_products(type));
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && converts_halves()) {
-    add("avx2", avx2_row_products(type));
-  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add("avx2", avx2_row_products(type));
 #endif
   add("plain", plain_row_products(type));
   return ways;

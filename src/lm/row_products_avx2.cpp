@@ -2,6 +2,7 @@
 #include "lm/row_products.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 namespace kw::lm {
@@ -130,9 +131,16 @@ __attribute__((target("avx2,f16c,fma"))) void products(const std::byte* first, s
   }
 }
 
+// The instructions of F16C; clang 14's __builtin_cpu_supports has no name for them.
+bool converts_halves() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 }  // namespace
 
 RowProducts avx2_row_products(StoredType type) {
+  if (!converts_halves()) return nullptr;
   switch (type) {
     case StoredType::f32:
       return products<Floats>;

@@ -21,7 +21,7 @@ def run(*words):
 
 
 def ask(provider, *flags):
-    done = run("ask", "--model", provider + ":smollm2", "--json", "--most-tokens", "6", "Say hello to the world.", *flags)
+    done = run("ask", "--model", provider + ":smollm2", "--json", "--most-tokens", "6", "Write a long story about a village and its people.", *flags)
     if done.returncode != 0:
         sys.exit(f"{provider} {flags}: {done.stdout}{done.stderr}")
     return json.loads(done.stdout)
