@@ -231,7 +231,7 @@ TEST_F(SlowEval, HoldsItsLimits) {
            Bad{"all memory", "for (;;) { char* p = (char*)malloc(1 << 24); if (!p) abort(); memset(p, 1, 1 << 24); }",
                "", "verify", "aborted"},
            Bad{"recursion", "struct R { static int f(volatile int n) { return f(n + 1) + n; } }; R::f(0);",
-               "#pragma GCC optimize(\"O0\")", "verify", "memory"},
+               "#pragma GCC optimize(\"O0\")", "verify", "of stack"},
        }) {
     const Answer answer = eval_body(bad.body, bad.before);
     EXPECT_EQ(answer.code, kNo) << bad.name << ": " << answer.out << answer.err;
