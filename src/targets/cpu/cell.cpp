@@ -104,8 +104,9 @@ Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descript
                              inputs.descriptor(), cell.outputs_->descriptor(), library.get()};
   const sandbox::Limits limits{.memory_bytes = memory_bytes + kOwnMemory,
                                .disk_bytes = std::uint64_t{64} << 20,
-                               // One more where there are several: the first may wait while others work.
-                               .processes = static_cast<std::uint32_t>(threads > 1 ? threads + 1 : 1),
+                               // The host's own, and twice those of the kernel: where each call makes its threads anew,
+                               // those of the call before have been joined but may not be gone from the system's count.
+                               .processes = static_cast<std::uint32_t>(threads > 1 ? 2 * threads + 1 : 1),
                                .cpu_seconds = 600};
   KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
   cell.threads_ = threads;
