@@ -12,14 +12,14 @@
 namespace kw::agents {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMostJournalBytes = 64 << 20;
 
 std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
 
 }  // namespace
 
 Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
-  const auto text = read_file(file_, kMostBytes);
+  const auto text = read_file(file_, kMostJournalBytes);
   if (!text.ok()) return;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {

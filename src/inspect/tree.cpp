@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 2 << 20;  // of a file; larger ones are tables or generated
+constexpr std::uint64_t kMostFileBytes = 2 << 20;  // of a file; larger ones are tables or generated
 constexpr std::size_t kMostFiles = 20'000;
 constexpr std::size_t kMostSignature = 140;
 
@@ -66,7 +66,7 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder, const std::vecto
     std::error_code unreadable;
     const std::uint64_t bytes = entry->file_size(unreadable);
     const auto changed = entry->last_write_time(unreadable).time_since_epoch().count();
-    if (unreadable || bytes > kMostBytes) continue;
+    if (unreadable || bytes > kMostFileBytes) continue;
     files.push_back({.path = entry->path().lexically_relative(folder).string(), .bytes = bytes, .changed = changed});
   }
   if (error) return fail("{}: {}", folder.string(), error.message());
@@ -84,7 +84,7 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder, const std::vecto
           continue;
         }
       }
-      const auto text = read_file(folder / file.path, kMostBytes, Links::refuse);
+      const auto text = read_file(folder / file.path, kMostFileBytes, Links::refuse);
       read[i] = text.ok() ? 1 : 0;
       if (text.ok()) file.scopes = outline_of(*text, Listed::declarations_too);
     }
