@@ -18,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "cli/commands.h"
@@ -32,13 +33,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace kw;
-using Clock = std::chrono::steady_clock;
 
 constexpr double kMostOwn_ms = 50;
 constexpr double kLeastShare = 0.9;
 constexpr int kInFlight = 50;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // --- rounds ----------------------------------------------------------------------------------------------------------
 

@@ -1,13 +1,16 @@
 // Figures of the CUDA target.
 //
-//   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, for the device's architecture or,
-//   with no
-//                                      GPU, for sm_90a: which there are, and how long a build takes
-//   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU
+//   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, equal ones once, for the device's
+//                                      architecture or, with no GPU, for sm_90a: which there are, and how long it takes
+//   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's size are
+//                                      made smaller, since references are the CPU's
+//   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
-//   differs kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
+//                                      differs
+//   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
-// TASK PART: only tasks whose name holds it. Prints the failures and one line of figures.
+// TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench). Prints the failures and one line of
+// figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +19,10 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
+#include "judge/affordable.h"
 #include "judge/judge.h"
 #include "judge/plain_source.h"
 #include "suites/catalog.h"
@@ -29,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 double since_s(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-constexpr char kDevice[] = "cuda:0";
+const char* device = "cuda:0";  // or the emulated GPU, in the mode of that name
 
 std::vector<Task> tasks_with(const std::string& part) {
   std::vector<Task> found;
@@ -75,12 +80,19 @@ std::string short_of(std::string text) {
 }
 
 std::string built(judge::Judge& judge, const Task& task) {
+  static std::mutex lock;
+  static std::set<std::string> begun;
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return "error " + short_of(graph.error().message);
-  const auto source = judge::plain_source(kDevice, *graph);
+  const auto source = judge::plain_source(device, *graph);
   if (!source.ok()) return "missing " + short_of(source.error().message);
+  {
+    // The first line has the task's name.
+    const std::lock_guard guard(lock);
+    if (!begun.insert(source->text.substr(source->text.find('\n'))).second) return "again";
+  }
   const auto tunables = read_tunables(source->text);
-  const auto choice = choose(*tunables, {}, targets::build_options(kDevice));
+  const auto choice = choose(*tunables, {}, targets::build_options(device));
   if (!choice.ok()) return "error " + short_of(choice.error().message);
   const auto code = judge.device().build(*source, *choice);
   if (!code.ok()) return "error " + short_of(code.error().message);
@@ -88,15 +100,16 @@ std::string built(judge::Judge& judge, const Task& task) {
 }
 
 judge::Case case_of(const Task& task, targets::Source source) {
-  judge::Case one{.device = kDevice, .task = &task, .source = std::move(source)};
+  judge::Case one{.device = device, .task = &task, .source = std::move(source)};
   one.plain = false;
   return one;
 }
 
-std::string judged(judge::Judge& judge, const Task& task) {
+std::string judged(judge::Judge& judge, const Task& published) {
+  const Task task = judge::made_affordable(published, {.memory_bytes = 4e9, .reference_s = 0.5});
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return "error " + short_of(graph.error().message);
-  auto source = judge::plain_source(kDevice, *graph);
+  auto source = judge::plain_source(device, *graph);
   if (!source.ok()) return "missing";
   judge::Case one = case_of(task, std::move(*source));
   one.timed = false;
@@ -112,7 +125,7 @@ int noise(judge::Judge& judge) {
   for (const char* name : {"Relu", "Softmax", "MatMul", "Add"}) {
     const auto task = suites::find_task(name);
     if (!task.ok()) continue;
-    const auto source = judge::plain_source(kDevice, *ops::resolve(*task));
+    const auto source = judge::plain_source(device, *ops::resolve(*task));
     if (!source.ok()) continue;
     judge::Case one = case_of(*task, *source);
     one.against = {*source};
@@ -136,7 +149,7 @@ int speed(judge::Judge& judge) {
   for (const char* name : {"Relu", "Softmax", "MatMul"}) {
     const auto task = suites::find_task(name);
     if (!task.ok()) continue;
-    const auto source = judge::plain_source(kDevice, *ops::resolve(*task));
+    const auto source = judge::plain_source(device, *ops::resolve(*task));
     if (!source.ok()) continue;
     for (int i = 0; i < 3; ++i) {
       judge::Case one = case_of(*task, {"kernel.cu", source->text + fmt::format("// {}\n", i)});
@@ -153,20 +166,27 @@ int speed(judge::Judge& judge) {
 
 int run(const std::vector<std::string>& words) {
   const std::string mode = words.empty() ? "" : words[0];
-  auto judge = judge::Judge::open(kDevice);
+  if (mode == "emulated") device = "cuda:emulated";
+  auto judge = judge::Judge::open(device);
   if (!judge.ok()) {
     fmt::print(stderr, "{}\n", judge.error().message);
     return 2;
   }
-  const std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
+  std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
   if (mode == "build") return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
   if (mode == "plain") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
   }
+  if (mode == "emulated") {
+    for (Task& task : tasks) {
+      for (auto& [_, length] : task.lengths) length = std::min<std::int64_t>(length, 16);
+    }
+    return for_all(tasks, cores, [&](const Task& task) { return judged(*judge, task); });
+  }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(stderr, "kw_cuda_bench build|plain|noise|speed [TASK PART]\n");
+  fmt::print(stderr, "kw_cuda_bench build|plain|emulated|noise|speed [TASK PART]\n");
   return 2;
 }
 

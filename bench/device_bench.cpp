@@ -1,9 +1,10 @@
 // Devices behind a link, measured.
 //
-//   kw_device_bench right DEVICE FILE [TASKS] [SECONDS]
-//     Judges, without timing, the plain kernel and every technique's first draft of the tasks (all of mobilekernelbench
-//     unless named as kw bench names them) and appends a line for each to FILE. What stands there already is not judged
-//     again, so that it may be stopped, also by itself after SECONDS, and go on.
+//   kw_device_bench right DEVICE FILE [TASKS] [SECONDS] [LENGTH]
+//     Judges, without timing, the plain kernels of the tasks (all of mobilekernelbench unless named as kw bench names
+//     them), then every technique's first draft, and appends a line for each to FILE. What stands there already is not
+//     judged again, so that it may be stopped, also by itself after SECONDS, and go on. LENGTH: named lengths of tasks
+//     are this at most, which makes an emulator many times as quick; a task that does not allow that keeps its own.
 //   kw_device_bench sum FILE
 //     What such a file amounts to.
 //   kw_device_bench overhead DEVICE
@@ -19,6 +20,7 @@
 #include "judge/judge.h"
 #include "ops/draw.h"
 #include "runs/drafts.h"
+#include "runs/judges.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
 
@@ -67,6 +69,15 @@ int sum(const std::string& file) {
   return 0;
 }
 
+std::vector<Task> with_lengths_up_to(std::int64_t most, std::vector<Task> tasks) {
+  for (Task& task : tasks) {
+    Task smaller = task;
+    for (auto& [name, length] : smaller.lengths) length = std::min(length, most);
+    if (ops::resolve(smaller).ok()) task = std::move(smaller);
+  }
+  return tasks;
+}
+
 Result<std::vector<Task>> tasks_for(const std::string& wanted) {
   KW_TRY(const std::vector<suites::Suite> suites, suites::installed_suites());
   for (const suites::Suite& suite : suites) {
@@ -75,36 +86,62 @@ Result<std::vector<Task>> tasks_for(const std::string& wanted) {
   return fail("there is no suite {}", kSuite);
 }
 
-Status judge_all(const std::string& device, const std::string& file, const std::string& wanted, double seconds) {
-  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+// What is not in the file yet, plain kernels before drafts.
+struct Open {
+  const Task* task;
+  search::Kernel kernel;
+};
+Result<std::vector<Open>> open_in(const std::string& device, const std::string& file, const std::vector<Task>& tasks) {
   const std::map<std::string, Json> done = lines_of(file);
-  std::ofstream out(file, std::ios::app);
-  KW_TRY(const std::vector<Task> tasks, tasks_for(wanted));
-  KW_TRY(judge::Judge judge, judge::Judge::open(device));
   KW_TRY(const auto techniques, runs::techniques_for(device));
+  std::vector<Open> open;
   for (const Task& task : tasks) {
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     KW_TRY(const std::vector<search::Kernel> kernels, runs::kernels_for(device, graph, techniques));
     for (const search::Kernel& kernel : kernels) {
-      if (done.contains(task.name + " " + kernel.technique)) continue;
-      if (Clock::now() > until) return {};
-      const auto begin = Clock::now();
-      const judge::Case one{
-          .device = device, .task = &task, .source = {kernel.file, kernel.source}, .plain = false, .timed = false};
-      const auto verdict = judge.judge(one);
+      if (!done.contains(task.name + " " + kernel.technique)) open.push_back({&task, kernel});
+    }
+  }
+  std::ranges::stable_partition(open, [](const Open& one) { return one.kernel.last_resort; });
+  return open;
+}
+
+// A few at a time on one connection: some are built while another runs.
+Status judge_all(const std::string& device, const std::string& file, const std::string& wanted, double seconds,
+                 std::int64_t most_length) {
+  constexpr std::size_t kAtATime = 8;
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  KW_TRY(std::vector<Task> tasks, tasks_for(wanted));
+  if (most_length > 0) tasks = with_lengths_up_to(most_length, std::move(tasks));
+  KW_TRY(const std::vector<Open> open, open_in(device, file, tasks));
+  std::ofstream out(file, std::ios::app);
+  runs::Judges judges(device);
+  for (std::size_t begin = 0; begin < open.size() && Clock::now() < until; begin += kAtATime) {
+    const std::size_t end = std::min(begin + kAtATime, open.size());
+    std::vector<judge::Case> cases;
+    for (std::size_t i = begin; i < end; ++i) {
+      const search::Kernel& kernel = open[i].kernel;
+      cases.push_back({.device = device,
+                       .task = open[i].task,
+                       .source = {kernel.file, kernel.source},
+                       .plain = false,
+                       .timed = false});
+    }
+    const auto answer = [&](std::size_t i, const Result<Verdict>& verdict) -> Status {
+      const Open& one = open[begin + i];
       const bool accepted = verdict.ok() && verdict->accepted();
-      const Json line{{"task", task.name},
-                      {"technique", kernel.technique},
-                      {"plain", kernel.last_resort},
+      const Json line{{"task", one.task->name},
+                      {"technique", one.kernel.technique},
+                      {"plain", one.kernel.last_resort},
                       {"accepted", accepted},
-                      {"reason", verdict.ok() ? text_of(verdict->reason) : verdict.error().message},
-                      {"seconds", ms_since(begin) / 1000}};
+                      {"reason", verdict.ok() ? text_of(verdict->reason) : verdict.error().message}};
       out << line.dump() << "\n" << std::flush;
       if (!accepted)
-        std::printf("%s %s: %s\n", task.name.c_str(), kernel.technique.c_str(),
+        std::printf("%s %s: %s\n", one.task->name.c_str(), one.kernel.technique.c_str(),
                     line.value("reason", std::string()).c_str());
-      if (!judge.device().alive()) return fail("the device is gone");
-    }
+      return {};
+    };
+    KW_CHECK(runs::judge_many(judges, cases, answer, [](std::size_t, const char*) {}));
   }
   return {};
 }
@@ -174,12 +211,14 @@ Status measure_overhead(const std::string& device_name) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "sum") return kw::sum(words[1]);
-  kw::Status status = kw::fail("kw_device_bench right DEVICE FILE [TASKS] [SECONDS]; sum FILE; overhead DEVICE");
+  kw::Status status =
+      kw::fail("kw_device_bench right DEVICE FILE [TASKS] [SECONDS] [LENGTH]; sum FILE; overhead DEVICE");
   if (words.size() == 2 && words[0] == "overhead") status = kw::measure_overhead(words[1]);
   if (words.size() >= 3 && words[0] == "right") {
     double seconds = 1e9;
     if (words.size() > 4) seconds = std::atof(words[4].c_str());
-    status = kw::judge_all(words[1], words[2], words.size() > 3 ? words[3] : "", seconds);
+    status = kw::judge_all(words[1], words[2], words.size() > 3 ? words[3] : "", seconds,
+                           words.size() > 5 ? std::atoll(words[5].c_str()) : 0);
   }
   return status.ok() ? 0 : kw::broken(status.error());
 }

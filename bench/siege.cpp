@@ -1,15 +1,16 @@
 // The judge under siege: how many wrong and cheating kernels does it accept?
 //
 //   kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] [--json]
-//            [--show] [--reasons]
+//            [--show] [--reasons] [--draws]
 //
 // Right kernels of tasks drawn from the suites are made wrong only where a drawn trigger holds (siege_triggers.h), or
 // cheat with drawn parameters (siege_attacks.h). Every run draws new ones unless --seed is given. For each class it
 // prints how many were accepted, with a 95 % interval (Wilson), and how long judging took; classes with triggers by how
 // often the trigger holds. --log appends every outcome to a file, a JSON object a line, so that thousands can be laid
 // siege with in pieces and a run that was stopped loses nothing; --sum prints the table of such a file. --show prints
-// each attack that was accepted, --reasons why others were not. The machine should have nothing else to do for the
-// classes that are timed.
+// each attack that was accepted, --reasons why others were not. --draws builds no kernels: triggers of lengths and
+// values are held against what examinations draw, some thousand a minute (siege_attacks.h). The machine should have
+// nothing else to do for the classes that are timed.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -41,6 +42,7 @@ struct Options {
   bool json = false;
   bool show = false;
   bool reasons = false;
+  bool draws = false;  // no kernels: does what an examination draws meet the trigger?
 };
 
 struct Tally {
@@ -207,8 +209,46 @@ Outcome lay_siege(judge::Judge& judge, const Class& one, const std::vector<Subje
   return outcome;
 }
 
+// Every attack by itself in the log, as if it had been judged.
+Status run_by_draws(const Options& options, const std::vector<Subject>& subjects, Random& random) {
+  constexpr int kAtOnce = 10;
+  for (const Class& one : all_classes()) {
+    const bool about_lengths = one.name == "lengths", binades = one.name == "binade";
+    if (!(about_lengths || binades || one.name == "values")) continue;
+    if (!options.classes.empty() && ("," + options.classes + ",").find("," + one.name + ",") == std::string::npos) {
+      continue;
+    }
+    Outcome outcome;
+    const auto begin = Clock::now();
+    const int count = options.count > 0 ? options.count : 10 * one.usual_count;
+    for (std::size_t i = 0; outcome.all.count < count && i < static_cast<std::size_t>(count); ++i) {
+      const Subject& subject = subjects[i % subjects.size()];
+      for (const Draws& each : about_lengths ? lengths_by_draws(subject, kAtOnce, random)
+                                             : values_by_draws(subject, kAtOnce, binades, random)) {
+        note_outcome(outcome, each.measure, !each.seen);
+        write_log(options.log, {{"class", one.name},
+                                {"task", subject.task.name},
+                                {"what", each.what},
+                                {"measure", each.measure},
+                                {"accepted", !each.seen},
+                                {"reason", "by draws"}});
+        if (!each.seen && options.show) {
+          fmt::print("  not met, {} ({:.2g} %): {}\n", subject.task.name, 100 * std::max(each.measure, 0.0), each.what);
+        }
+      }
+    }
+    outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    print_outcome(one.name, one.about, outcome);
+  }
+  return {};
+}
+
 Status run(const Options& options) {
   Random random(options.seed);
+  if (options.draws) {
+    KW_TRY(const std::vector<Subject> subjects, draw_subjects(options.tasks, options.task, random));
+    return run_by_draws(options, subjects, random);
+  }
   KW_TRY(judge::Judge judge, judge::Judge::open());
   KW_TRY(const std::vector<Subject> subjects, draw_subjects(options.tasks, options.task, random));
   Json all = Json::object();
@@ -260,13 +300,14 @@ int main_of(const std::vector<std::string>& arguments) {
       options.json = true;
     } else if (flag == "--reasons") {
       options.show = options.reasons = true;
+    } else if (flag == "--draws") {
+      options.draws = true;
     } else if (flag == "--show") {
       options.show = true;
     } else {
       fmt::print(stderr,
                  "kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] "
-                 "[--json] "
-                 "[--show] [--reasons]\n");
+                 "[--json] [--show] [--reasons] [--draws]\n");
       return 2;
     }
   }

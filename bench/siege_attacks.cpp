@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "compose/plain.h"
+#include "judge/exam_plan.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
 
@@ -64,7 +65,7 @@ Values axes_of(const ops::Graph& graph, std::vector<std::string>* names) {
 }
 
 // Every named length log-uniform over [1, 4 times the task's own], independently.
-World world_of_lengths(const Task& task, Random& random) {
+World world_of_lengths(const Task& task, std::vector<std::size_t>& varying, Random& random) {
   World world;
   const auto own = ops::resolve(task);
   std::vector<std::string> names;
@@ -79,7 +80,6 @@ World world_of_lengths(const Task& task, Random& random) {
     if (!graph.ok()) continue;
     samples.push_back(axes_of(*graph, nullptr));
   }
-  std::vector<std::size_t> varying;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (std::ranges::any_of(samples, [&](const Values& one) { return one[i] != at_home[i]; })) varying.push_back(i);
   }
@@ -570,7 +570,7 @@ Result<Subject> make_subject(const Task& task, Random& random) {
   shrink(subject.task, random);
   KW_TRY(const ops::Graph graph, ops::resolve(subject.task));
   KW_TRY(subject.plain, compose::plain_kernel(graph));
-  if (!subject.task.lengths.empty()) subject.lengths = world_of_lengths(subject.task, random);
+  if (!subject.task.lengths.empty()) subject.lengths = world_of_lengths(subject.task, subject.varying, random);
   add_world_of_values(subject, graph, random);
   double outputs = 1;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -585,6 +585,60 @@ Result<Subject> make_subject(const Task& task, Random& random) {
     }
   }
   return subject;
+}
+
+std::vector<Draws> lengths_by_draws(const Subject& subject, int count, Random& random) {
+  std::vector<Draws> all;
+  if (subject.lengths.variables.empty()) return all;
+  for (int i = 0; i < count; ++i) {
+    const Trigger trigger = draw_trigger(subject.lengths, random);
+    Draws draws{.what = trigger.code, .measure = trigger.measure};
+    // Each its own examination.
+    for (const judge::PlannedCase& one : judge::plan_exam(subject.task, 1, random)) {
+      if (one.optional || one.thin) continue;
+      const auto graph = ops::resolve(subject.task, one.lengths);
+      if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
+      const Values axes = axes_of(*graph, nullptr);
+      Values some;
+      for (std::size_t axis : subject.varying) some.push_back(axes[axis]);
+      draws.seen = draws.seen || trigger.holds(some);
+      if (draws.seen) break;
+    }
+    all.push_back(std::move(draws));
+  }
+  return all;
+}
+
+std::vector<Draws> values_by_draws(const Subject& subject, int count, bool binades, Random& random) {
+  std::vector<Draws> all;
+  if (subject.value_input < 0 || (binades ? subject.binades.empty() : subject.values.samples.empty())) return all;
+  std::vector<Trigger> triggers;
+  for (int i = 0; i < count; ++i) {
+    if (binades) {
+      const int exponent = random.pick(subject.binades);
+      triggers.push_back({fmt::format("exponent == {}", exponent), -1,
+                          [exponent](const Values& parts) { return parts[0] == exponent; }});
+    } else {
+      triggers.push_back(draw_trigger(subject.values, random));
+    }
+    all.push_back({.what = triggers.back().code, .measure = triggers.back().measure});
+  }
+  // One examination for all of them: what it draws is what takes time.
+  for (const judge::PlannedCase& one : judge::plan_exam(subject.task, 1, random)) {
+    if (one.optional || one.thin) continue;
+    const auto graph = ops::resolve(subject.task, one.lengths);
+    if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
+    const std::vector<Tensor> drawn = ops::draw_inputs(*graph, one.input_class, random.bits());
+    const auto elements = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
+    const auto length = std::ssize(elements);
+    for (std::int64_t at = 0; at < length; ++at) {
+      const auto index = static_cast<std::size_t>(at);
+      const Values parts = parts_of(elements[index], at > 0 ? elements[index - 1] : 0, at, length);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i].seen = all[i].seen || triggers[i].holds(parts);
+    }
+    if (std::ranges::all_of(all, &Draws::seen)) break;
+  }
+  return all;
 }
 
 const std::vector<Class>& all_classes() {

@@ -138,7 +138,7 @@ Trigger draw_trigger(const World& world, Random& random) {
     const auto holding = std::ranges::count_if(world.samples, drawn.of);
     const double share = static_cast<double>(holding) / static_cast<double>(world.samples.size());
     if (holding == 0 || share > 0.5 || std::ranges::any_of(world.never, drawn.of)) continue;
-    return {drawn.code, share};
+    return {drawn.code, share, drawn.of};
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct World {
 struct Trigger {
   std::string code;    // a C++ expression of bool, over the world's variables
   double measure = 0;  // the share of samples for which it holds
+  std::function<bool(const Values&)> holds;
 };
 
 // Holds for some samples of the world, for at most half of them, and for none of `never`.

@@ -1,6 +1,6 @@
 # The manual, and the Debian package that `./kw package` makes (or `cpack` in a build folder).
 
-# The program prints its own manual pages (src/cli/manual.h).
+# The program prints its own manual pages (src/command_line/manual.h).
 install(CODE "
   set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\")
   execute_process(COMMAND \"$<TARGET_FILE:kw>\" __man \"\${folder}\" COMMAND_ERROR_IS_FATAL ANY)

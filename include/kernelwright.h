@@ -123,6 +123,11 @@ typedef struct kw_call {
   int64_t kept_bytes;
   int64_t kept_used;
   char message[256]; /* why kw_run or kw_prepare failed, in words */
+  /* Work that may be done at once: work(data, i) for each i below count, on up to `threads` threads, and all of it is
+   * done when this returns. Only in kw_run, by the thread that was called. Null: the caller lends no threads, and the
+   * kernel may start its own. */
+  void (*parallel)(const struct kw_call* call, int32_t count, void (*work)(void* data, int32_t index), void* data);
+  void* crew; /* the caller's, for `parallel` */
 } kw_call;
 
 enum { KW_OK = 0, KW_FAILED = 1 };

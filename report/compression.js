@@ -110,12 +110,15 @@ function showSummary() {
   byId("summary-title").textContent = `${models.join(", ")} made smaller`;
   byId("lead").textContent = `${counted(data.runs.length, "compression")}: ${counted(names.length, "method")} with switches, ${counted(ratios.length, "ratio")}, ${counted(texts.length, "text")}.`;
   const original = (text) => (data.runs.find((run) => run.perplexity[text]) || {perplexity: {}}).perplexity[text];
-  const rows = texts.length ? [["original", number("–"), ...texts.map((text) => number(digits(original(text).original, 4))), number("–")]] : [];
+  const timed = data.runs.find((run) => run.tokens_a_second);
+  const speed = (value) => timed ? [number(value === undefined ? "–" : digits(value, 3))] : [];
+  const rows = texts.length
+    ? [["original", number("–"), ...texts.map((text) => number(digits(original(text).original, 4))), number("–"), ...speed(timed && timed.tokens_a_second.original)]] : [];
   for (const run of data.runs.slice().sort((a, b) => a.ratio - b.ratio)) {
     rows.push([`${share(run.ratio)} ${nameOf(run)}`, number(percent(run.saved)), ...texts.map((text) => number(run.perplexity[text] ? digits(run.perplexity[text].compressed, 4) : "–")),
-      number(durationText(run.seconds))]);
+      number(durationText(run.seconds)), ...speed(run.tokens_a_second && run.tokens_a_second.compressed)]);
   }
-  fill(byId("table"), table(["compression", "saved", ...texts, "time"], rows));
+  fill(byId("table"), table(["compression", "saved", ...texts, "time", ...(timed ? ["tokens a second"] : [])], rows));
   byId("made").textContent = `Made by kw ${data.version}.`;
   byId("licence").textContent = data.licence;
 }

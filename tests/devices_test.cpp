@@ -56,8 +56,8 @@ class Devices : public testing::Test {
     task_ = *suites::find_task("Relu");
     for (auto& [name, value] : task_.lengths) value = std::min<std::int64_t>(value, 40);
     runs::Judges judges(device);
-    const judge::Case one{
-        .device = device, .task = &task_, .source = {"relu.cpp", source}, .budget_s = 0.1, .timed = timed};
+    // The fewest rounds that carry an interval: it is not the times that are tested here.
+    const judge::Case one{.device = device, .task = &task_, .source = {"relu.cpp", source}, .pairs = 8, .timed = timed};
     return runs::judge_until_sure(judges, [&](judge::Judge& judge) { return judge.judge(one); });
   }
 
@@ -173,6 +173,26 @@ TEST_F(Devices, WithoutRoomSaySo) {
   const auto opened = targets::open_device(device);
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message.find("File too large"), std::string::npos) << opened.error().message;
+}
+
+// The link breaks while the agent is sent: half of it must not be taken for it the next time.
+TEST_F(Devices, AreUsableAfterTheLinkBrokeWhileTheAgentWasSent) {
+  const std::string home = folder_.path().string(), once = (folder_.path() / "once").string();
+  const std::string device = device_of("export HOME=" + home + "\nif mkdir " + once +
+                                       " 2>/dev/null; then dd bs=4096 count=20 2>/dev/null | sh; else exec sh; fi");
+  EXPECT_FALSE(targets::open_device(device).ok());
+  ASSERT_TRUE(fs::exists(once));
+  const auto opened = targets::open_device(device);
+  EXPECT_TRUE(opened.ok()) << opened.error().message;
+}
+
+TEST_F(Devices, KeepNoOlderAgents) {
+  const std::string device = device_of("HOME=" + folder_.path().string() + " exec sh");
+  const fs::path kept = folder_.path() / ".cache" / fmt::format("kw-device-{}", ::geteuid());
+  fs::create_directories(kept);
+  std::ofstream(kept / "agent-x86_64-of-last-year") << "old";
+  ASSERT_TRUE(targets::open_device(device).ok());
+  EXPECT_FALSE(fs::exists(kept / "agent-x86_64-of-last-year"));
 }
 
 TEST_F(Devices, MayPrintWhateverTheyLikeBeforeTheShell) {

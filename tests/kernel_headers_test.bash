@@ -18,7 +18,7 @@ export cxx17="-std=gnu++17 -w" cxx20="-std=c++20 -march=native -w"
 # not include them would pass then, so that is looked for in its text.
 for version in cxx17 cxx20; do
   mkdir "$folder/$version"
-  cp include/kernelwright.h "$folder/$version"
+  cp include/kernelwright.h include/kernelwright_cuda.h "$folder/$version"
   # shellcheck disable=SC2086
   "$compiler" ${!version} -x c++-header "$folder/$version/kernelwright.h" -o "$folder/$version/kernelwright.h.gch" &
 done

@@ -14,7 +14,9 @@
 #include "base/json.h"
 #include "base/scratch.h"
 #include "base/terminal.h"
-#include "cli/complete.h"
+#include "cli/values.h"
+#include "command_line/complete.h"
+#include "command_line/parse.h"
 
 namespace kw::cli {
 namespace {
@@ -29,6 +31,10 @@ Answer run(const std::vector<std::string>& words) {
   std::ostringstream out, err;
   const int code = run_program(words, out, err);
   return {code, out.str(), err.str()};
+}
+
+std::vector<std::string> offered(const std::vector<std::string>& words) {
+  return completions(all_commands(), words, values_for);
 }
 
 std::vector<std::string> split(const std::string& line) {
@@ -180,12 +186,13 @@ TEST(Show, TakesOtherLengths) {
 }
 
 TEST(Completion, OffersCommandsOptionsAndTasks) {
-  EXPECT_EQ(completions({"ta"}), std::vector<std::string>{"tasks"});
-  EXPECT_EQ(completions({"tasks", "--cat"}), std::vector<std::string>{"--category"});
-  const std::vector<std::string> names = completions({"show", "Softm"});
+  EXPECT_EQ(offered({"ta"}), std::vector<std::string>{"tasks"});
+  EXPECT_EQ(offered({"tasks", "--cat"}), std::vector<std::string>{"--category"});
+  EXPECT_EQ(offered({"eval", "--on"}), std::vector<std::string>{"--on"}) << "the second name of a flag";
+  const std::vector<std::string> names = offered({"show", "Softm"});
   EXPECT_NE(std::ranges::find(names, "Softmax"), names.end());
-  EXPECT_EQ(completions({"show", "Relu", "--onnx", ""}), std::vector<std::string>{":files"});
-  const std::vector<std::string> categories = completions({"tasks", "--category", "M"});
+  EXPECT_EQ(offered({"show", "Relu", "--onnx", ""}), std::vector<std::string>{":files"});
+  const std::vector<std::string> categories = offered({"tasks", "--category", "M"});
   EXPECT_EQ(categories.at(0), "Matrix");
 }
 

@@ -33,6 +33,7 @@ class SlowSearch : public testing::Test {
   }
   std::string file(const std::string& name, const std::string& text) const {
     const auto path = folder_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
     EXPECT_TRUE(write_file(path, text).ok());
     return path.string();
   }
@@ -63,13 +64,10 @@ TEST_F(SlowSearch, WritesAKernelToTakeAwayThatBuildsAndIsRight) {
   const Json json = Json::parse(answer.out);
   EXPECT_EQ(json["stage"], "accepted");
   EXPECT_EQ(json["tried"], 3);
-  ASSERT_EQ(json["files"].size(), 4u);
-  // As the opening comment of its main says.
-  const std::string build = fmt::format(
-      "cd {} && g++ -std=c++20 -O2 -march=native -I. ReduceL1.cpp -c && g++ -std=c++20 -O2 -I. ReduceL1_plain.cpp -c "
-      "&& "
-      "g++ -std=c++20 -O1 -I. ReduceL1_main.cpp ReduceL1.o ReduceL1_plain.o -o check && ./check > said",
-      out);
+  ASSERT_EQ(json["files"].size(), 8u);
+  // As its README says.
+  const std::string build =
+      fmt::format("cd {} && cmake -B build > log && cmake --build build >> log && build/ReduceL1_check > said", out);
   ASSERT_EQ(std::system(build.c_str()), 0);
   EXPECT_NE(read_file(out + "/said")->find("output 0: right"), std::string::npos) << *read_file(out + "/said");
   EXPECT_NE(read_file(out + "/ReduceL1.cpp")->find("What was tested and measured"), std::string::npos);
@@ -84,6 +82,21 @@ TEST_F(SlowSearch, TunesAUsersKernelPastValuesThatAreWrongOrDoNotBuild) {
   const Json json = Json::parse(answer.out);
   EXPECT_EQ(json["technique"], "file");
   EXPECT_FALSE(json["settings"].contains("STEP")) << json["settings"];
+}
+
+// Before the runtime is asked for anything, and before any search.
+TEST_F(SlowSearch, AFolderThatAModelCannotBeWrittenToIsNoticedFirst) {
+  const std::string model = (folder_.path() / "relu.onnx").string();
+  ASSERT_EQ(run({"show", "Relu", "--onnx", model}).code, kYes);
+  const std::string full = file("full/kept.txt", "mine");
+  for (const char* how : {"--standalone", "--optimize"}) {
+    EXPECT_NE(run({"model", model, how}).err.find("--out DIR"), std::string::npos);
+    EXPECT_NE(run({"model", model, how, "--out", "/proc/nowhere"}).err.find("--out /proc/nowhere"), std::string::npos);
+    const Answer answer = run({"model", model, how, "--out", (folder_.path() / "full").string()});
+    EXPECT_EQ(answer.code, kBroken);
+    EXPECT_NE(answer.err.find("--force"), std::string::npos) << answer.err;
+  }
+  EXPECT_EQ(*read_file(full), "mine");
 }
 
 TEST_F(SlowSearch, SaysWhatIsWrongWithAnOrder) {
@@ -176,7 +189,7 @@ TEST_F(SlowSearch, AResumedOptimizeLeavesWhatTheFirstWouldHaveLeft) {
   std::filesystem::remove_all(out);
   const Answer resumed = run({"resume", name});
   ASSERT_EQ(resumed.code, kYes) << resumed.err;
-  EXPECT_TRUE(std::filesystem::exists(out / "ReduceL1_main.cpp"));
+  EXPECT_TRUE(std::filesystem::exists(out / "check" / "ReduceL1_check.cpp"));
   EXPECT_NE(resumed.out.find("wrote          " + (out / "ReduceL1.cpp").string()), std::string::npos) << resumed.out;
 }
 

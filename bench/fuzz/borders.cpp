@@ -1,5 +1,8 @@
 #include "fuzz/borders.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -34,6 +37,8 @@
 #include "suites/onnx_task.h"
 #include "suites/suite.h"
 #include "suites/task_snapshot.h"
+#include "targets/remote/about.h"
+#include "targets/remote/loaded.h"
 
 namespace kw::fuzz {
 namespace {
@@ -269,6 +274,78 @@ void take_rival(std::string_view text) {
   if (times.ok()) promise(times->shapes.size() == 2 && times->each_ns.size() == 2);
 }
 
+// An agent of kw on a device that is not ours any more: its greeting, its facts, and its answers to everything that the
+// judge asks of a kernel.
+void take_device(std::string_view bytes) {
+  static const Task task = [] {
+    Task relu = *suites::find_task("Relu");
+    for (auto& [name, length] : relu.lengths) length = 4;
+    return relu;
+  }();
+  static const targets::Instance instance = *targets::make_instance(task, task.lengths, 1);
+  auto answers = sandbox::memory_file(bytes);
+  Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!answers.ok() || !nowhere) return;
+  ::lseek(answers->get(), 0, SEEK_SET);
+  const auto later = targets::Clock::now() + std::chrono::seconds(5);
+  auto connection =
+      remote::Connection::meet(remote::Link::over(std::move(nowhere), std::move(*answers)), "fuzz", later);
+  if (!connection.ok()) return;
+  const remote::Said& facts = (*connection)->facts();
+  const remote::Architecture& arm = remote::all_architectures().front();
+  (void)remote::vectors_of(arm, facts);
+  for (const std::string& flag : remote::flags_for(arm, facts)) promise(flag.starts_with("-m"));
+  promise(remote::own_cache_bytes(facts) <= std::uint64_t{64} << 20);
+  for (const std::string& line : facts.all("model")) promise(line == fit_for_a_line(line));
+  Random random(7);
+  remote::DeviceCalls calls(*connection);
+  const targets::Placement places[] = {targets::Placement::aligned, targets::Placement::at_end};
+  if (!calls.lay_out(instance, places, random).ok()) return;
+  const remote::DeviceBuilt built;
+  remote::LoadedOnDevice kernel(*connection, arm, built, calls, {}, 1);
+  (void)text_of(kernel.finish_loading(later));
+  if (const auto arranged = kernel.arrange(calls, instance, later); arranged.ok()) (void)text_of(*arranged);
+  kernel.outputs().poison(0, 7, true);
+  (void)text_of(kernel.run(0, 2, later));
+  (void)text_of(kernel.outputs().overrun(0, 7));
+  Reason problem;
+  (void)targets::read_outputs(
+      kernel.outputs(), instance, 1, [&](std::size_t output) { return kernel.found_shape(1, output); }, &problem);
+  double warm_ns = 0;
+  (void)text_of(kernel.make_ready(2, 0, true, &warm_ns, later));
+  const targets::Lap lap = kernel.time(2, remote::Settle::near, later);
+  promise(lap.ns >= 0 && lap.ns < 1e13 && lap.outside_ns >= 0 && warm_ns >= 0 && warm_ns < 1e13);
+  (void)text_of(kernel.behaviour());
+}
+
+std::vector<std::string> good_answers_of_a_device() {
+  const auto bytes_of = [](const auto& value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  const std::string facts =
+      "machine aarch64\npage_bytes 4096\nhwcap 1052928\nhwcap2 8192\nmodel A phone\ncore 7 0x00000000414fd0b0 2400000 "
+      "1024\nbest_core 7\ncache 2 Unified 512K\nfilters yes\nfolder /data/local/tmp\n";
+  remote::Report report{};
+  report.exit_code = report.changed = -1;
+  report.filters = 2;
+  report.came = 1;
+  report.ns = 1000;
+  std::string all = remote::kGreeting + bytes_of(std::uint64_t{facts.size()}) + facts;
+  const std::string plain = bytes_of(report);
+  all += plain + plain;  // loaded, arranged
+  report.statuses = 2;
+  const std::string statuses(2 * sizeof(std::int32_t), '\0');
+  report.read_bytes = 2 * 4 * sizeof(float);
+  all += bytes_of(report) + statuses + std::string(report.read_bytes, '\0');  // ran
+  report.read_bytes = 0;
+  all += plain + bytes_of(report) + statuses + plain;  // made ready, timed, behaved
+  report.outcome = remote::Outcome::ended;
+  report.statuses = 0;
+  report.fault.signal = 11;
+  report.fault.address = 4096;
+  return {all, all.substr(0, sizeof remote::kGreeting - 1 + 8 + facts.size()) + plain + bytes_of(report)};
+}
+
 // --- clients ---------------------------------------------------------------------------------------------------------
 
 void take_http(std::string_view text) {
@@ -366,6 +443,7 @@ std::vector<Border> all_borders(const fs::path& project) {
                      R"({"version":"1.2","settings":["fast","exact"],"folded":"x"})",
                      R"({"state":"right","setting":"fast","why":"","time_ns":10,"overhead_ns":1})", R"({"error":"x"})"},
                     take_rival),
+      without_state("answers of devices", 20, good_answers_of_a_device(), take_device),
       without_state("tunables of kernels", 50, files_in(project / "kernels/cpu", ".h", 6), take_kernel),
       without_state("outlines and compiler errors", 6, files_in(project / "tests/failing_compiles", ".cc", 12),
                     take_source_to_show),

@@ -4,7 +4,7 @@
 //
 // serves: Conv
 // types: float32
-// when: rank0 >= 4 && rank0 <= 5 && group == 1 && size1 % 9 == 0 && size1 >= 2304
+// when: rank0 >= 4 && rank0 <= 5 && group == 1 && last1 == 3 && size1 % 9 == 0 && size1 >= 2304
 // order: 10
 #pragma once
 

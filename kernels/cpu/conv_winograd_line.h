@@ -4,7 +4,7 @@
 //
 // serves: Conv
 // types: float32
-// when: rank0 == 3 && group == 1 && size1 % 3 == 0 && size1 >= 768
+// when: rank0 == 3 && group == 1 && last1 == 3 && size1 >= 768
 // order: 10
 #pragma once
 

@@ -24,7 +24,10 @@ using simd::Floats;
 using simd::kLanes;
 inline constexpr int kPanel = FEW_VECTORS * kLanes;
 
-inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kPanel - 1) / kPanel * depth * kPanel; }
+// Vectors in a row of the panel that begins `columns` before the end: the last panel is as narrow as it can be.
+inline int64_t vectors_of(int64_t columns) { return std::min<int64_t>(FEW_VECTORS, (columns + kLanes - 1) / kLanes); }
+
+inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kLanes - 1) / kLanes * kLanes * depth; }
 
 // Element (k, j) of the matrix is from[k * row + j * step]; columns past the last are zero. Null where they would be
 // most of it.
@@ -34,40 +37,50 @@ inline const float* packed(const kw::Call& call, const float* from, int64_t row,
   float* const panels = call.keep<float>(packed_size(depth, n));
   float* to = panels;
   for (int64_t j = 0; j < n; j += kPanel) {
+    const int64_t width = vectors_of(n - j) * kLanes;
     for (int64_t k = 0; k < depth; ++k) {
-      for (int64_t i = 0; i < kPanel; ++i) *to++ = j + i < n ? from[k * row + (j + i) * step] : 0;
+      for (int64_t i = 0; i < width; ++i) *to++ = j + i < n ? from[k * row + (j + i) * step] : 0;
     }
   }
   return panels;
 }
 
-template <int kRows>
+template <int kRows, int kVectors>
 [[gnu::always_inline]] inline void tile(product::Left a, const float* panel, int64_t depth, product::Result to) {
-  Floats sums[kRows][FEW_VECTORS] = {};
-  for (int64_t k = 0; k < depth; ++k, panel += kPanel) {
+  Floats sums[kRows][kVectors] = {};
+  for (int64_t k = 0; k < depth; ++k, panel += kVectors * kLanes) {
     if (FEW_AHEAD > 0) {
-      KW_UNROLL for (int v = 0; v < FEW_VECTORS; ++v) __builtin_prefetch(panel + FEW_AHEAD + v * kLanes);
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) __builtin_prefetch(panel + FEW_AHEAD + v * kLanes);
     }
     KW_UNROLL for (int r = 0; r < kRows; ++r) {
       const Floats x = simd::splat(a.data[r * a.row + k * a.step]);
-      KW_UNROLL for (int v = 0; v < FEW_VECTORS; ++v) sums[r][v] += x * simd::load(panel + v * kLanes);
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] += x * simd::load(panel + v * kLanes);
     }
   }
-  product::store_part(&sums[0][0][0], kPanel, kRows, to);
+  product::store_part(&sums[0][0][0], kVectors * kLanes, kRows, to);
+}
+
+template <int kRows, int kVectors = FEW_VECTORS>
+inline void tile_of(int64_t vectors, product::Left a, const float* panel, int64_t depth, product::Result to) {
+  if constexpr (kVectors > 1) {
+    if (vectors < kVectors) return tile_of<kRows, kVectors - 1>(vectors, a, panel, depth, to);
+  }
+  tile<kRows, kVectors>(a, panel, depth, to);
 }
 
 inline void multiply(int64_t m, int64_t depth, product::Left a, const float* panels, product::Result y) {
   const product::Finish& all = *y.finish;
   for (int64_t j = 0; j < y.columns; j += kPanel, panels += depth * kPanel) {
+    const int64_t vectors = vectors_of(y.columns - j);
     for (int64_t i = 0; i < m;) {
       const product::Finish finish = all.at(i, j);
       product::Result to = y.at(i, j);
       to.finish = &finish;
       if (m - i >= 4) {
-        tile<4>(a.at(i, 0), panels, depth, to);
+        tile_of<4>(vectors, a.at(i, 0), panels, depth, to);
         i += 4;
       } else {
-        tile<1>(a.at(i, 0), panels, depth, to);
+        tile_of<1>(vectors, a.at(i, 0), panels, depth, to);
         i += 1;
       }
     }

@@ -18,11 +18,14 @@
 #include <string>
 #include <vector>
 
+#include "crew.h"
+
 namespace kw_ort {
 
 // ----- ONNX Runtime's C interface, version 16 (ONNX Runtime 1.16, September 2023) and later
 
 constexpr uint32_t kVersion = 16;
+constexpr uint32_t kVersionWithThreads = 17;  // the first in which an operator may use the session's threads
 
 struct Status;
 struct Value;
@@ -75,6 +78,11 @@ struct Api {
   Status* constant_input(const Info* info, size_t index, int* is_constant, const Value** value) const {
     return at<Status* (*)(const Info*, size_t, int*, const Value**)>(249)(info, index, is_constant, value);
   }
+  // Of kVersionWithThreads: calls function(data, i) for each i below count on the session's threads.
+  Status* parallel_for(const Context* context, void (*function)(void*, size_t), size_t count, void* data) const {
+    return at<Status* (*)(const Context*, void (*)(void*, size_t), size_t, size_t, void*)>(274)(context, function,
+                                                                                                count, 0, data);
+  }
 };
 
 struct ApiBase {
@@ -125,7 +133,14 @@ struct Kernel {
   int32_t output_count;
   const kw_attribute* attributes;
   int32_t attribute_count;
+  bool uses_threads;
 };
+
+// Whether the runtime lends its threads; found out when the library is registered.
+inline bool& lends_threads() {
+  static bool lends = false;
+  return lends;
+}
 
 inline int64_t size_of(int32_t dtype) {
   switch (dtype) {
@@ -201,8 +216,9 @@ struct Instance {
   const Kernel* kernel;
   std::vector<kw_tensor> inputs, outputs;
   Pages kept;
-  int64_t scratch_bytes = 16 << 20;
+  int64_t scratch_bytes = 64 << 20;
   kw_call call{};
+  mutable std::atomic<int> threads{1};  // the most that worked on a call so far
 
   Instance(const Api* api_, const Kernel* kernel_) : api(api_), kernel(kernel_) {
     int64_t constant_bytes = 16 << 20;
@@ -269,9 +285,8 @@ struct Instance {
   }
 
   Status* run(Context* context) const {
-    kw_tensor in[kMostTensors], out[kMostTensors];
+    std::vector<kw_tensor> in = inputs, out = outputs;  // of this call alone: sessions run in several threads
     for (size_t i = 0; i < inputs.size(); ++i) {
-      in[i] = inputs[i];
       if (kernel->inputs[i].constant) continue;
       const Value* value = nullptr;
       if (Status* status = api->input(context, i, &value)) return status;
@@ -279,22 +294,53 @@ struct Instance {
       if (Status* status = api->data(value, &in[i].data)) return status;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      out[i] = outputs[i];
       Value* value = nullptr;
       if (Status* status = api->output(context, i, out[i].shape, static_cast<size_t>(out[i].rank), &value))
         return status;
       if (Status* status = api->data(value, &out[i].data)) return status;
     }
     kw_call now = call;
-    now.inputs = in;
-    now.outputs = out;
+    now.inputs = in.data();
+    now.outputs = out.data();
     now.scratch = scratch_of_thread(scratch_bytes);
     now.scratch_bytes = scratch_bytes;
-    if (kernel->run(&now) != KW_OK) return failure("", now.message);
+    int code = KW_OK;
+    if (!kernel->uses_threads || !lends_threads()) {
+      code = kernel->run(&now);
+    } else if (Status* status = run_together(context, now, code)) {
+      return status;
+    }
+    if (code != KW_OK) return failure("", now.message);
     return nullptr;
   }
 
-  static constexpr int kMostTensors = 64;
+  // On the session's threads. How many there are the interface does not say: a call counts on as many as have come to
+  // one before it.
+  Status* run_together(const Context* context, kw_call& now, int& code) const {
+    struct Together {
+      Crew crew;
+      int (*run)(kw_call*);
+      kw_call* call;
+      int code;
+    } all{{}, kernel->run, &now, KW_FAILED};
+    now.threads = threads.load(std::memory_order_relaxed);
+    now.crew = &all.crew;
+    now.parallel = [](const kw_call* of, int32_t count, void (*work)(void*, int32_t), void* data) {
+      static_cast<Crew*>(of->crew)->run(count, work, data);
+    };
+    const auto work = [](void* data, size_t) {
+      auto& together = *static_cast<Together*>(data);
+      if (!together.crew.leads()) return together.crew.help();
+      together.code = together.run(together.call);
+      together.crew.end();
+    };
+    static const size_t most = std::max(1u, std::min(64u, std::thread::hardware_concurrency()));
+    if (Status* status = api->parallel_for(context, work, most, &all)) return status;
+    code = all.code;
+    const int came = 1 + all.crew.helpers();
+    if (came > threads.load(std::memory_order_relaxed)) threads.store(came, std::memory_order_relaxed);
+    return nullptr;
+  }
 };
 
 // An operator of ONNX Runtime that knows its kernel.
@@ -346,6 +392,8 @@ inline Status* register_kernels(SessionOptions* options, const ApiBase* base, co
                   base->version());
     return oldest->status(kNotImplemented, words);
   }
+  unsigned minor = 0;
+  lends_threads() = std::sscanf(base->version(), "1.%u", &minor) == 1 && minor >= kVersionWithThreads;
   static std::vector<std::unique_ptr<NamedOp>>& ops = *new std::vector<std::unique_ptr<NamedOp>>;
   static Domain* domain = nullptr;  // lives as long as the library, as sessions may
   if (domain == nullptr) {

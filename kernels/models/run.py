@@ -9,7 +9,7 @@ import onnxruntime as ort
 
 folder = pathlib.Path(__file__).resolve().parent
 options = ort.SessionOptions()
-options.intra_op_num_threads = 1  # the kernels use one thread
+options.intra_op_num_threads = 1  # more where the model was made with --threads
 options.register_custom_ops_library(str(folder / "libkernels.so"))
 session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
 

@@ -6,12 +6,17 @@ each), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for
   profile  model                            -> version, total_ns (of whole calls), fused and unfused: a row for each node that ran
                                                (name, op, ns a call); optimized: the file with the graph that was run
   race     sessions (name, model, library)  -> version, times_ns (name -> a list, one for each round; all in random order in each
-                                               round), outputs: how each session's differ from the first one's
+                                               round), outputs: how each session's differ from the first one's. A session with
+                                               `standalone` is a library without any framework, whose outputs are `outputs`
+                                               (name, dtype and shape of each)
+  record   model, to (a folder)             -> outputs: as in a race, of the model with itself; to/inputs.bin and
+                                               to/outputs.bin: the bytes of all of them, each padded to 64
 
 An answer is an object, or {"error": words}. Values that are not given are drawn: normal numbers, and 0 or 1 for whole ones.
 """
 
 import collections
+import ctypes
 import json
 import os
 import random
@@ -53,6 +58,25 @@ def open_session(model, job, library="", optimized="", profile="", level=ort.Gra
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as problem:
         raise Refused(f"ONNX Runtime {ort.__version__} does not load the model: {first_line(problem)}") from problem
+
+
+class Standalone:
+    """A model as a library without any framework, which `kw model --standalone` wrote; called as a session is."""
+
+    def __init__(self, library, job):
+        self.library = ctypes.CDLL(library)
+        self.library.model_create.restype = ctypes.c_void_p
+        self.model = ctypes.c_void_p(self.library.model_create())
+        if not self.model:
+            raise Refused("the model without a framework cannot be made: there is no memory")
+        self.inputs = [one["name"] for one in job["inputs"]]
+        self.outputs = [np.empty(one["shape"], np.dtype(one["dtype"])) for one in job["outputs"]]
+
+    def run(self, _, values):
+        arrays = [values[name] for name in self.inputs] + self.outputs
+        if self.library.model_run(self.model, *(ctypes.c_void_p(array.ctypes.data) for array in arrays)) != 0:
+            raise Refused("the model without a framework refuses to run")
+        return self.outputs
 
 
 def values_of(job, seed):
@@ -181,7 +205,12 @@ def differences(name, reference, plain, got):
 
 
 def race(job):
-    sessions = {one["name"]: open_session(one["model"], job, library=one["library"]) for one in job["sessions"]}
+    sessions = {
+        one["name"]: Standalone(one["standalone"], job)
+        if one.get("standalone")
+        else open_session(one["model"], job, library=one["library"])
+        for one in job["sessions"]
+    }
     first = job["sessions"][0]
     plain = open_session(
         first["model"], job, library=first["library"], level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -210,11 +239,25 @@ def race(job):
     return {"times_ns": times, "outputs": outputs}
 
 
+def record(job):
+    values = values_of(job, job["seed"])
+    session = open_session(job["model"], job)
+    plain = open_session(job["model"], job, level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    reference, beside = call(session, values), call(plain, values)
+    names = [one.name for one in session.get_outputs()]
+    for file, arrays in (("inputs.bin", [values[one["name"]] for one in job["inputs"]]), ("outputs.bin", reference)):
+        with open(os.path.join(job["to"], file), "wb") as to:
+            for array in arrays:
+                data = np.ascontiguousarray(array).tobytes()
+                to.write(data + bytes(-len(data) % 64))
+    return {"outputs": differences(names, reference, beside, reference)}
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         job = json.load(file)
     try:
-        answer = {"profile": profile, "race": race}[job["do"]](job)
+        answer = {"profile": profile, "race": race, "record": record}[job["do"]](job)
         answer["version"] = ort.__version__
     except Refused as words:
         answer = {"error": str(words)}

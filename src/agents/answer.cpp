@@ -211,6 +211,22 @@ Code code_in(const std::string& said, const std::string& base) {
   return code;
 }
 
+Code part_in(const std::string& said) {
+  Code code;
+  const std::string answer = without_thoughts(said);
+  const std::vector<Fence> fences = fences_in(answer);
+  if (fences.empty()) {
+    code.source = answer;
+  } else if (!fences.back().closed) {
+    code.problem = "the code breaks off: its ``` fence is not closed";
+  } else {
+    code.source = fences.back().text;
+  }
+  if (code.problem.empty() && code.source.find_first_not_of(" \t\r\n") == std::string::npos)
+    code.problem = "there is nothing in the answer";
+  return code;
+}
+
 std::vector<inspect::Look> looks_in(const std::string& said) {
   const std::string answer = without_thoughts(said);
   if (answer.find("<<<<<<<") != std::string::npos) return {};

@@ -19,6 +19,9 @@ struct Code {
 // `base` is what edits refer to.
 Code code_in(const std::string& answer, const std::string& base);
 
+// A part of a kernel: what stands in the last fence, or the whole answer where there is no fence.
+Code part_in(const std::string& answer);
+
 struct Field {
   std::string name;
   std::size_t most = 4000;                // characters

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "compose/techniques.h"
+#include "corpus/prompt.h"
 #include "inspect/model.h"
 #include "inspect/outline.h"
 #include "inspect/repository.h"
@@ -184,6 +185,9 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWan
   Facts facts;
   KW_TRY(const std::string text, runs::task_as_text(task, wanted.device));
   facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
+  // As a model that was trained on a corpus knows it; a task that the short form cannot tell is told as to others.
+  const auto prompt = corpus::prompt_of(task, wanted.device);
+  facts["prompt"] = prompt.ok() ? *prompt : facts["task"];
   facts["machine"] = machine_text(wanted.device);
   KW_TRY(facts["parts"], parts_for(task, wanted.device));
   if (wanted.from_nothing) {

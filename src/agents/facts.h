@@ -19,7 +19,7 @@ struct FactsWanted {
   bool from_nothing = false;  // an author without a kernel to begin with gets hints and an exemplar
 };
 
-// "task", "machine", "parts"; where wanted "hints", "exemplar", "sources". What is not known is left out.
+// "task", "prompt", "machine", "parts"; where wanted "hints", "exemplar", "sources". What is not known is left out.
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted = {});
 
 // Kernels that show the form: kernels/exemplars/NAME.cpp, whose first line says for which task it is and for which

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"contract", "oneshot",    "refine", "debugger", "accelerator", "coder",
-                                  "repair",   "code_again", "mend",   "shown",    "look",        "vary"};
+constexpr const char* kNames[] = {"contract",   "oneshot", "refine", "debugger", "accelerator", "coder",  "repair",
+                                  "code_again", "mend",    "shown",  "look",     "vary",        "sample", "infill"};
 constexpr std::uint64_t kMostPromptBytes = 64 << 10;
 
 // Calls `each` with the text before a place and the place's name; at the end with the rest and "".
@@ -74,7 +74,8 @@ const std::vector<PromptSlot>& all_slots() {
       {"verdict", 1200},  {"plan", 1000},   {"performance", 900}, {"history", 1500},     {"lessons", 1200},
       {"parts", 900},     {"hints", 300},   {"exemplar", 900},    {"exemplar_task", 30}, {"rivals", 150},
       {"sources", 1500},  {"problem", 500}, {"shown", 1600},      {"left", 10},          {"look", 150},
-      {"other", 4000},    {"wish", 300}};
+      {"other", 4000},    {"wish", 300},    {"prompt", 1500},     {"prefix", 4000},      {"suffix", 4000},
+      {"hole", 2000}};
   return places;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "agents/facts.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "core/tunable_defaults.h"
@@ -17,15 +18,11 @@
 namespace kw::agents {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMostMends = 2;               // of a kernel that does not build, within a round
 constexpr double kLongerLook = 3;           // times the usual timing, where incumbent and challenger are not told apart
 constexpr double kWorthALook = 0.01;        // a challenger that may be so much faster is looked at for longer
 constexpr std::size_t kShownPoints = 8;     // of the tuner's
 constexpr char kReference[] = "reference";  // what a verdict calls the kernel that Case::reference names
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // Takes the comparison with the incumbent out of a verdict: it is of this session, and means nothing in a report.
 std::optional<Comparison> take_comparison(Verdict& verdict, int with) {

@@ -30,6 +30,8 @@ class Talk {
       : client_(client), prompts_(prompts), around_(std::move(around)), stop_(std::move(stop)) {}
 
   const Prompts& prompts() const { return prompts_; }
+  // "openai:gpt-5"
+  const std::string& model() const { return client_.name(); }
   // Of what follows.
   void begin_round(int number);
   // The answer's text; none where there was trouble, which `problem` then tells. Where the model asks to look into the

@@ -5,8 +5,8 @@
 
 #include "agents/author.h"
 #include "cli/model_flags.h"
-#include "cli/numbers.h"
 #include "cli/search_flags.h"
+#include "command_line/numbers.h"
 
 namespace kw::cli {
 namespace {

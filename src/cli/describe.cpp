@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "cli/numbers.h"
+#include "command_line/numbers.h"
 
 namespace kw::cli {
 

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "cli/numbers.h"
 #include "cli/settings.h"
+#include "command_line/numbers.h"
 
 namespace kw::cli {
 std::vector<Option> model_options() {

@@ -15,9 +15,10 @@ Option target_option() {
   return {.name = "--target",
           .value = "NAME",
           .help =
-              "the device that kernels run on, also as --on NAME: cpu, cuda:0, emulated:aarch64, ssh:USER@HOST, "
+              "the device that kernels run on: cpu, cuda:0, cuda:emulated, emulated:aarch64, ssh:USER@HOST, "
               "adb:SERIAL, or one of kw devices; unless said, what the setting target says, or cpu, or what a "
-              "source's ending belongs to"};
+              "source's ending belongs to",
+          .also = "--on"};
 }
 
 Result<std::string> device_of(const Arguments& arguments, const std::vector<std::string>& sources) {

@@ -15,9 +15,15 @@ namespace {
 // language are gathered for the top of the file.
 class Functions {
  public:
+  explicit Functions(Parts parts) : parts_(parts) {}
+
   Status add(const std::filesystem::path& file, const std::string& space = "") {
     if (!added_.insert(file.lexically_normal().string()).second) return {};
     KW_TRY(const std::string text, read_file(file));
+    if (parts_ == Parts::by_name && can_be_named(file, text)) {
+      headers_.insert(fmt::format("#include <kw/{}>", file.filename().string()));
+      return {};
+    }
     std::istringstream lines(text);
     std::string body;
     for (std::string line; std::getline(lines, line);) {
@@ -40,6 +46,7 @@ class Functions {
   const std::string& text() const { return text_; }
 
  private:
+  const Parts parts_;
   std::set<std::string> added_;
   std::set<std::string> headers_;
   std::string text_;
@@ -288,9 +295,16 @@ class Writer {
 
 }  // namespace
 
-Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about) {
+bool can_be_named(const std::filesystem::path& file, const std::string& text) {
+  const std::filesystem::path folder = file.lexically_normal().parent_path();
+  return folder.filename() == "parts" && folder.parent_path().filename() != "plain" &&
+         text.find("#include \"../") == std::string::npos;
+}
+
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about,
+                            Parts parts) {
   const Task& task = *graph.task;
-  Functions functions;
+  Functions functions(parts);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (end_of_group(graph, pieces, i) == i + 1) continue;
     KW_CHECK(functions.add(pieces[i].file.parent_path() / "parts" / "blocks.h"));

@@ -26,8 +26,16 @@ struct Piece {
   bool any_part = false;  // what it computes of a part of its inputs is that part of its outputs
 };
 
+// What functions of a technique share: written out in the source, so that it stands alone, or included by its name
+// (<kw/vector.h>), so that it is short.
+enum class Parts { inlined, by_name };
+// Whether a kernel may include this file by name: a part of techniques that includes no other files but parts. What
+// plain functions share is not there to be named.
+bool can_be_named(const std::filesystem::path& file, const std::string& text);
+
 // One C++ source in the contract of kernelwright.h; `pieces` has one for each node. Its first line is a comment with
 // the task's name and `about`.
-Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about);
+Result<std::string> compose(const ops::Graph& graph, const std::vector<Piece>& pieces, const std::string& about,
+                            Parts parts = Parts::inlined);
 
 }  // namespace kw::compose

@@ -72,12 +72,14 @@ std::map<std::string, std::int64_t> facts_of(const ops::Graph& graph, const ops:
     const int slot = i < node.inputs.size() ? node.inputs[i] : -1;
     const std::string place = std::to_string(i);
     if (slot < 0) {
-      facts["rank" + place] = facts["constant" + place] = facts["size" + place] = -1;
+      facts["rank" + place] = facts["constant" + place] = facts["size" + place] = facts["last" + place] = -1;
       continue;
     }
     const auto at = static_cast<std::size_t>(slot);
     facts["rank" + place] = graph.types[at].shape.rank();
     facts["size" + place] = graph.types[at].shape.count();
+    const int rank = graph.types[at].shape.rank();
+    facts["last" + place] = rank == 0 ? 0 : graph.types[at].shape[rank - 1];
     facts["constant" + place] = at < graph.inputs.size() && graph.inputs[at].role != Role::input;
   }
   return facts;
@@ -219,7 +221,7 @@ Result<bool> applies(const Technique& technique, const ops::Graph& graph, const 
   return *value != 0;
 }
 
-Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice) {
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice, Parts parts) {
   Draft draft;
   std::vector<compose::Piece> pieces;
   for (std::size_t i = 0; i < choice.size(); ++i) {
@@ -238,7 +240,12 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
     }
   }
   if (draft.technique.empty()) draft.technique = kPlain;
-  KW_TRY(draft.source, compose::compose(graph, pieces, draft.technique));
+  // Alone in a short source, a technique needs no namespace that keeps it apart.
+  const auto is_first = [&](const Piece& piece) { return piece.file == pieces.front().file; };
+  if (parts == Parts::by_name && std::ranges::all_of(pieces, is_first)) {
+    for (Piece& piece : pieces) piece.space.clear();
+  }
+  KW_TRY(draft.source, compose::compose(graph, pieces, draft.technique, parts));
   KW_TRY(draft.tunables, read_tunables(draft.source));
   return draft;
 }
@@ -246,7 +253,8 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
 namespace {
 
 // Without the plain kernel; none where no technique serves any node.
-Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques,
+                                          Parts parts) {
   // What each node can be computed with; null is plain.
   std::vector<std::vector<const Technique*>> offers;
   for (const ops::GraphNode& node : graph.nodes) {
@@ -279,7 +287,7 @@ Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::ve
 
   std::vector<Draft> drafts;
   for (const auto& choice : chosen) {
-    KW_TRY(Draft draft, draft_with(graph, choice));
+    KW_TRY(Draft draft, draft_with(graph, choice, parts));
     drafts.push_back(std::move(draft));
   }
   return drafts;
@@ -287,16 +295,16 @@ Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::ve
 
 }  // namespace
 
-Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques) {
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques, Parts parts) {
   std::vector<Draft> drafts;
   KW_TRY(ops::Graph shorter, ops::resolve(*graph.task));
   if (join_chains(shorter) > 0) {
-    KW_TRY(drafts, fast_drafts_of(shorter, techniques));
+    KW_TRY(drafts, fast_drafts_of(shorter, techniques, parts));
   }
   if (drafts.empty()) {
-    KW_TRY(drafts, fast_drafts_of(graph, techniques));
+    KW_TRY(drafts, fast_drafts_of(graph, techniques, parts));
   }
-  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr)));
+  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr), parts));
   drafts.push_back(std::move(plain));
   return drafts;
 }

@@ -12,7 +12,8 @@
 //                                         outputs, so that neighbours can work block by block
 //
 // Facts: the node's integer attributes by their names (`group`), lists of them by name and place (`kernel_shape0`),
-// `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, and `size0`: how many elements it has.
+// `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, `size0`: how many elements it has, and
+// `last0`: how long its last axis is.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compose/compose.h"
 #include "core/dtype.h"
 #include "core/tunables.h"
 #include "ops/graph.h"
@@ -55,10 +57,12 @@ struct Draft {
 };
 
 // The kernel in which each node is computed with its technique; null: plainly.
-Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice);
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice,
+                         Parts parts = Parts::inlined);
 
 // All that the techniques offer for the task, the most promising first and the plain kernel last. A node that no
 // technique serves gets its plain function.
-Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques);
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques,
+                                     Parts parts = Parts::inlined);
 
 }  // namespace kw::compose

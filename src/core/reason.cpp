@@ -229,8 +229,9 @@ std::string sentence(const Reason& reason, Audience audience) {
       return fmt::format("wrote beside {} what it had read there: a data race with whoever owns those bytes",
                          output(reason));
     case ReasonCode::leaks_memory:
-      return fmt::format("holds {:.0f} kB more after {} calls: what a call allocates it must free",
-                         number(reason, "bytes") / 1024, word(reason, "calls"));
+      return fmt::format("holds {:.0f} kB more after {} {}: what a call allocates it must free",
+                         number(reason, "bytes") / 1024, word(reason, "calls"),
+                         reason.params.contains("prepared") ? "preparations" : "calls");
     case ReasonCode::too_much_stack:
       return fmt::format("used more than {} kB of stack", word(reason, "kilobytes")) + where(reason);
     case ReasonCode::wrong_later:

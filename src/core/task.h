@@ -76,6 +76,7 @@ struct Task {
   std::string name;
   std::string suite;
   std::string category;
+  int level = 0;           // of a suite that has levels; 0: none
   std::string place;       // where it was read, for messages
   std::string note;        // what a reader should know
   std::string degenerate;  // which wrong answers pass and why nothing can be done about it; empty: none do

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace kw::judge {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 // Enough for cores not to wait for the last of a handful for long, few enough that results come soon.
 constexpr std::size_t kHandfulPerCore = 16;
 
+Error gone(Judge& judge) { return fail("{} went away", judge.device().name()); }
+
 std::size_t core_count() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 1); }
 
 // Inspects cases [begin, end) on all cores; `inspected` is called from the calling thread as they finish.
-void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin, std::size_t end,
+void inspect_all(Judge& judge, const std::vector<Case>& cases, Examinations& known, std::size_t begin, std::size_t end,
                  const std::function<void(std::size_t, Result<Inspected>)>& inspected, const Begin& begin_one) {
   std::atomic<std::size_t> next = begin;
   std::mutex lock;
@@ -27,8 +30,13 @@ void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin
   for (std::size_t i = 0; i < std::min(core_count(), end - begin); ++i) {
     workers.emplace_back([&] {
       for (std::size_t index; (index = next.fetch_add(1)) < end;) {
-        begin_one(index, "building and examining");
-        Result<Inspected> one = judge.inspect(cases[index]);
+        Result<Inspected> one = gone(judge);
+        if (known[index]) {
+          one = *std::exchange(known[index], std::nullopt);
+        } else if (judge.device().alive()) {
+          begin_one(index, "building and examining");
+          one = judge.inspect(cases[index]);
+        }
         const std::lock_guard guard(lock);
         finished.emplace_back(index, std::move(one));
         changed.notify_one();
@@ -47,12 +55,15 @@ void inspect_all(Judge& judge, const std::vector<Case>& cases, std::size_t begin
 
 }  // namespace
 
-void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report, const Begin& begin_one) {
+void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& report, const Begin& begin_one,
+                 Examinations* examinations) {
+  Examinations none(examinations == nullptr ? cases.size() : 0);
+  Examinations& known = examinations == nullptr ? none : *examinations;
   const std::size_t handful = kHandfulPerCore * core_count();
   for (std::size_t begin = 0; begin < cases.size(); begin += handful) {
     std::vector<std::pair<std::size_t, Inspected>> to_time;
     inspect_all(
-        judge, cases, begin, std::min(begin + handful, cases.size()),
+        judge, cases, known, begin, std::min(begin + handful, cases.size()),
         [&](std::size_t index, Result<Inspected> one) {
           if (!one.ok()) {
             report(index, one.error());
@@ -64,8 +75,13 @@ void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& rep
         },
         begin_one);
     for (auto& [index, one] : to_time) {
-      begin_one(index, "timing");
-      report(index, judge.time(cases[index], std::move(one)));
+      Result<Verdict> verdict = gone(judge);
+      if (judge.device().alive()) {
+        begin_one(index, "timing");
+        verdict = judge.time(cases[index], one);
+      }
+      if (!judge.device().alive()) known[index] = std::move(one);
+      report(index, verdict);
     }
   }
 }

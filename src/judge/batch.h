@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "judge/judge.h"
@@ -18,8 +19,13 @@ using Begin = std::function<void(std::size_t index, const char* doing)>;
 // What timing may take for each of a batch, unless one says otherwise.
 inline constexpr double kBatchBudget_s = 0.06;
 
+// Examinations of cases, by their index; none: not examined yet, or rejected. They hold for any judge of the device.
+using Examinations = std::vector<std::optional<Inspected>>;
+
+// Where the device goes away, what is left gets an Error, without having begun. `examinations`: what is there is not
+// done again, what was done and could not be timed is left there.
 void judge_batch(
     Judge& judge, const std::vector<Case>& cases, const Report& report,
-    const Begin& begin = [](std::size_t, const char*) {});
+    const Begin& begin = [](std::size_t, const char*) {}, Examinations* examinations = nullptr);
 
 }  // namespace kw::judge

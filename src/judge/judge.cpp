@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "judge/affordable.h"
 #include "judge/plain_source.h"
 #include "ops/graph.h"
 
@@ -18,10 +19,9 @@ void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.reason = std::move(reason);
 }
 
-// Of a device that is gone, answers may not have come: what was found there says nothing of the candidate.
-Reason found_on(targets::Device& device, const Reason& reason) {
-  if (may_be_killed_from_outside(reason) || device.alive()) return reason;
-  return {ReasonCode::lost, {{"where", fmt::format("as {} went away", device.name())}}};
+// Of a device that is gone, answers may not have come: whatever was found there, it says nothing of the candidate.
+Status still_there(targets::Device& device) {
+  return device.alive() ? Status() : fail("{} went away while a kernel was judged on it", device.name());
 }
 
 Reason bad_source(const Source& source, const Error& error) {
@@ -43,6 +43,8 @@ Result<Verdict> Judge::judge(const Case& one) {
 }
 
 Result<Inspected> Judge::inspect(const Case& one) {
+  // Who checks quickly has computed the reference already.
+  if (one.quick_check == nullptr) KW_CHECK(check_affordable(*one.task, means_of_this_machine()));
   Inspected inspected;
   Verdict& verdict = inspected.verdict;
   verdict.task = one.task->name;
@@ -78,11 +80,12 @@ Result<Inspected> Judge::inspect(const Case& one) {
                                            .threads = one.threads,
                                            .seed = secret(),
                                            .quick_check = one.quick_check}));
+  KW_CHECK(still_there(*device_));
   verdict.max_error = examined.max_error;
   verdict.varies = examined.varies;
   verdict.coverage = examined.coverage;
   if (examined.finding) {
-    reject(verdict, examined.finding->stage, found_on(*device_, examined.finding->reason));
+    reject(verdict, examined.finding->stage, examined.finding->reason);
     return inspected;
   }
   verdict.stage = VerdictStage::accepted;
@@ -145,6 +148,12 @@ Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Ch
   return built_.emplace(std::move(key), std::move(shared)).first->second;
 }
 
+void Judge::keep_builds_of(const Judge& before) {
+  const std::lock_guard guard(*before.lock_);
+  built_ = before.built_;
+  built_order_ = before.built_order_;
+}
+
 Timings Judge::timings() const {
   const std::lock_guard guard(*lock_);
   return timings_;
@@ -177,8 +186,9 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   }
   KW_TRY(const RaceResult result, race(*one.task, *device_, {one.source.name, inspected.built.get()}, inspected.rivals,
                                        one.frameworks, inspected.allowed, rules));
+  KW_CHECK(still_there(*device_));
   if (result.finding) {
-    reject(verdict, result.finding->stage, found_on(*device_, result.finding->reason));
+    reject(verdict, result.finding->stage, result.finding->reason);
     return verdict;
   }
   verdict.coverage.timed_calls_verified = result.verified;

@@ -67,7 +67,10 @@ class Judge {
  public:
   // For the kernels of one device, by its name (targets/target.h).
   static Result<Judge> open(const std::string& device = kUsualDevice);
+  // As one of the same device that is gone has built them; for a judge that is not used yet.
+  void keep_builds_of(const Judge& before);
 
+  // An Error, and no verdict, where the device goes away meanwhile.
   Result<Verdict> judge(const Case& one);
 
   // The two halves. `inspect` may be called from several threads, `time` from one.

@@ -29,6 +29,9 @@ constexpr auto kMostCallTime = 10s;
 // Freed memory is kept by the library in pieces of this size.
 constexpr std::uint64_t kMostGrowth = 64 * 1024;
 
+constexpr int kPreparations = 20;
+constexpr int kPreparationsBefore = 4;
+
 constexpr int kCallsInPlace = 16;
 
 // A history takes no longer than this, unless it has too few calls.
@@ -192,6 +195,22 @@ Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made) {
     return Reason{ReasonCode::leaks_memory, {{"bytes", *now - *held}, {"calls", *calls_made - made_before}}};
   }
   return Reason{};
+}
+
+Result<Reason> prepare_often(const LongRun& run, Random& random) {
+  const Placement place[] = {Placement::aligned};
+  KW_CHECK(run.calls->lay_out(*run.instance, place, random));
+  fill(run, 0, 0);
+  std::optional<std::uint64_t> held;
+  for (int i = 0; i < kPreparations; ++i) {
+    if (i == kPreparationsBefore) held = run.kernel->memory_held();
+    KW_TRY(Reason found, run.kernel->arrange(*run.calls, *run.instance, Clock::now() + kMostCallTime));
+    if (!found.empty()) return found;
+  }
+  const std::optional<std::uint64_t> now = run.kernel->memory_held();
+  if (!held || !now || *now <= *held + kMostGrowth) return Reason{};
+  return Reason{ReasonCode::leaks_memory,
+                {{"bytes", *now - *held}, {"calls", kPreparations - kPreparationsBefore}, {"prepared", true}}};
 }
 
 Result<Reason> run_in_place(const LongRun& run, Random& random) {

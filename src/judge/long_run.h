@@ -27,6 +27,9 @@ struct LongRun {
 // None: nothing was found.
 Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made);
 
+// Prepared again and again: what a preparation allocates for itself it must free.
+Result<Reason> prepare_often(const LongRun& run, Random& random);
+
 // Again and again at one address, with old inputs and new ones.
 Result<Reason> run_in_place(const LongRun& run, Random& random);
 

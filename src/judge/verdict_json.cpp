@@ -1,6 +1,7 @@
 #include "judge/verdict_json.h"
 
 #include "base/json.h"
+#include "core/emulation.h"
 
 namespace kw::judge {
 namespace {
@@ -87,7 +88,7 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["max_error"] = verdict.max_error;
   json["time_ns"] = or_null(verdict.time_ns);
   json["caches"] = verdict.caches;
-  if (verdict.target.starts_with("emulated:")) json["speed_claimed"] = false;  // times say nothing of a real device
+  if (is_emulated(verdict.target)) json["speed_claimed"] = false;  // times say nothing of a real device
   json["speedup"] = Json::object();
   for (const Speedup& one : verdict.speedups) {
     json["speedup"][one.rival] = {

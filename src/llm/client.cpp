@@ -6,17 +6,14 @@
 #include <random>
 #include <set>
 
+#include "base/clock.h"
 #include "llm/providers.h"
 
 namespace kw::llm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kLongestPause_s = 60;
 constexpr double kLongestRetryAfter_s = 600;  // who asks for more is not worth waiting for
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // False where it was cut short.
 bool pause(double seconds, const std::stop_token& stop) {

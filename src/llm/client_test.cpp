@@ -1,5 +1,6 @@
 // The client against a double of an endpoint (tests/models/double_server.py), which the official clients have checked.
 #include "llm/client.h"
+#include "base/clock.h"
 
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 namespace kw::llm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Kind = Trouble::Kind;
 
 constexpr const char* kKey = "sk-verysecret-0123456789";
@@ -68,8 +68,6 @@ Answer ask(const Endpoint& endpoint, const std::string& text = "two words", Clie
   EXPECT_TRUE(client.ok()) << (client.ok() ? "" : client.error().message);
   return client->ask(question(text));
 }
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // What each protocol must do, plain and streamed.
 class EveryProtocol : public testing::TestWithParam<std::tuple<std::string, bool>> {

@@ -13,18 +13,15 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/process.h"
 
 namespace kw::llm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;
 constexpr int kLook_ms = 200;          // how often a stop is looked for
 constexpr int kLooksBeforeKill = 100;  // of 10 ms each
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 Error too_late(double most_s) { return fail("no whole answer within {} s", most_s); }
 

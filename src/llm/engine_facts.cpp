@@ -20,12 +20,23 @@ Json compression_methods() {
           {"ressvd", "svd-llm, then an SVD of what is left; only the last layers"}};
 }
 
+Json training_lines() {
+  return Json::array(
+      {{{"prompt", "Add one to x."}, {"answer", "x += 1;"}},
+       {{"prompt", "Add one to x."}, {"prefix", "void next(int& x) { "}, {"answer", "x += 1;"}, {"suffix", " }\n"}}});
+}
+
 std::string progress_text(const Json& progress) {
   std::string text =
       fmt::format("{}: {} of {}", progress.value("what", "window"), progress.value("done", 0), progress.value("of", 0));
   if (const Json* error = progress.find("error")) text += fmt::format(", error {:.2f} %", 100 * error->get<double>());
   if (const Json* measured = progress.find("perplexity"))
     text += fmt::format(", perplexity {:.3f}", measured->get<double>());
+  if (const Json* reward = progress.find("reward")) text += fmt::format(", mean reward {:.3f}", reward->get<double>());
+  if (const Json* loss = progress.find("loss")) text += fmt::format(", loss {:.4f}", loss->get<double>());
+  if (const Json* loss = progress.find("held_out_loss")) text += fmt::format(" (held out {:.4f})", loss->get<double>());
+  if (const Json* speed = progress.find("tokens_a_second"))
+    text += fmt::format(", {:.0f} tokens a second", speed->get<double>());
   if (const Json* left = progress.find("left_s")) text += fmt::format(", {:.0f} s left", left->get<double>());
   return text;
 }

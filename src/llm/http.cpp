@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/json.h"
 
 namespace kw::llm {
@@ -52,12 +53,8 @@ const Library& lib() {
   return library;
 }
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kStep_ms = 50;  // how long a wish to stop may go unseen
 constexpr std::size_t kMostHeaders = 64 << 10;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // What the callbacks of one transfer write to.
 struct Transfer {

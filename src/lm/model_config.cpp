@@ -85,6 +85,10 @@ Status check_sizes(const ModelConfig& config) {
     if (!in_range(one.size)) return fail("{} is {}", one.name, one.size);
   }
   if (config.layers > 10'000) return fail("the number of layers is {}", config.layers);
+  if (config.mask_id && (*config.mask_id < 0 || *config.mask_id >= config.vocabulary)) {
+    return fail("the mask token {} (mask_token_id) is outside of the vocabulary of {}", *config.mask_id,
+                config.vocabulary);
+  }
   if (config.heads % config.kv_heads != 0) {
     return fail("{} heads cannot share {} key and value heads", config.heads, config.kv_heads);
   }
@@ -213,6 +217,12 @@ Result<ModelConfig> read_gguf(const Gguf& gguf) {
   config.tied_embeddings = !gguf.tensors.contains("output.weight");
   config.qkv_bias = gguf.tensors.contains("blk.0.attn_q.bias");
   config.output_bias = gguf.tensors.contains("blk.0.attn_output.bias");
+  if (config.family == Family::sdar) {
+    config.block_length = 4;
+    KW_TRY(const Json mask, need("tokenizer.ggml.mask_token_id"));
+    config.mask_id = mask.get<std::int64_t>();
+    if (const Json* block = optional("block_length")) config.block_length = block->get<std::int64_t>();
+  }
   if (const Json* id = gguf.find("tokenizer.ggml.eos_token_id")) config.end_ids = ids_of(id);
   if (const Json* id = gguf.find("tokenizer.ggml.bos_token_id")) config.begin_id = id->get<std::int64_t>();
   KW_CHECK(check_sizes(config));

@@ -32,7 +32,42 @@ TEST(ModelConfig, RefusesWhatItCannotRun) {
   EXPECT_EQ(with("use_sliding_window", true), "sliding-window attention is not supported");
   EXPECT_EQ(with("rope_scaling", {{"rope_type", "longrope"}}),
             "rotary embedding of type 'longrope' is not supported (default, linear, llama3 and yarn are)");
+  Json diffusion = small_llama();
+  diffusion["model_type"] = "sdar";
+  EXPECT_EQ(error_of(diffusion), "the mask token 151669 (mask_token_id) is outside of the vocabulary of 10");
+  diffusion["mask_token_id"] = 9;
+  EXPECT_EQ(error_of(diffusion), "");
+  diffusion["block_size"] = 0;
+  EXPECT_EQ(error_of(diffusion), "the block length is 0");
   EXPECT_EQ(error_of({{"model_type", "llama"}}).find("num_hidden_layers") == std::string::npos, false);
+}
+
+// As the folder of SDAR-4B says it: Qwen3-4B's shapes, whose parameters are published.
+TEST(ModelConfig, ReadsAnSdarFolder) {
+  const auto config =
+      config_from_json({{"model_type", "sdar"},        {"architectures", Json::array({"SDARForCausalLM"})},
+                        {"num_hidden_layers", 36},     {"hidden_size", 2560},
+                        {"intermediate_size", 9728},   {"num_attention_heads", 32},
+                        {"num_key_value_heads", 8},    {"head_dim", 128},
+                        {"vocab_size", 151936},        {"max_position_embeddings", 32768},
+                        {"rms_norm_eps", 1e-6},        {"rope_theta", 1000000},
+                        {"rope_scaling", nullptr},     {"sliding_window", nullptr},
+                        {"use_sliding_window", false}, {"hidden_act", "silu"},
+                        {"attention_bias", false},     {"tie_word_embeddings", true},
+                        {"bos_token_id", 151643},      {"eos_token_id", Json::array({151645, 151643})}});
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->mask_id, 151669);
+  EXPECT_EQ(config->block_length, 4);
+  EXPECT_FALSE(config->predicts_next());
+  EXPECT_EQ(config->end_ids, (std::vector<std::int64_t>{151645, 151643}));
+  std::int64_t parameters = 0;
+  for (const auto& [name, tensor] : expected_tensors(*config)) {
+    if (tensor.optional) continue;
+    std::int64_t count = 1;
+    for (const std::int64_t length : tensor.shape) count *= length;
+    parameters += count;
+  }
+  EXPECT_EQ(parameters, 4'022'468'096);
 }
 
 TEST(ModelConfig, NamesTheTensorThatDoesNotFit) {

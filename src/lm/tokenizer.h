@@ -52,6 +52,12 @@ class Tokenizer {
 Result<Json> tokenizer_json_of(const Gguf& gguf);
 Result<Json> tokenizer_json_of_tiktoken(std::string_view file, const std::string& pattern, bool nfc,
                                         const std::vector<std::string>& specials);
+// Of byte-level tokens by id, the pairs of them that are merged in this order, and special tokens after them.
+struct TokenPair {
+  std::int32_t left = 0, right = 0;
+};
+Result<Json> tokenizer_json_of_merges(const std::vector<std::string>& tokens, const std::vector<TokenPair>& merges,
+                                      const std::string& pattern, const std::vector<std::string>& specials);
 // Where it lies in the folder or the file.
 Result<Json> tokenizer_json_of(const ModelFiles& files);
 

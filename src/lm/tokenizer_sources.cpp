@@ -206,6 +206,21 @@ Result<Json> tokenizer_json_of_tiktoken(std::string_view file, const std::string
   return whole_json(std::move(splitting), std::move(added), vocabulary.take(), std::move(merges));
 }
 
+Result<Json> tokenizer_json_of_merges(const std::vector<std::string>& tokens, const std::vector<TokenPair>& merges,
+                                      const std::string& pattern, const std::vector<std::string>& specials) {
+  Vocabulary vocabulary;
+  Json pairs = Json::array(), added = Json::array();
+  std::int64_t id = 0;
+  for (const std::string& token : tokens) KW_CHECK(vocabulary.add(as_byte_characters(token), id++));
+  for (const auto& [left, right] : merges) {
+    pairs.push_back(Json::array({as_byte_characters(tokens[static_cast<std::size_t>(left)]),
+                                 as_byte_characters(tokens[static_cast<std::size_t>(right)])}));
+  }
+  for (const std::string& special : specials) added.push_back(added_token(id++, special, true));
+  return whole_json({.steps = sequence({split_by(pattern), byte_level(false)})}, std::move(added), vocabulary.take(),
+                    std::move(pairs));
+}
+
 Result<Json> tokenizer_json_of(const ModelFiles& files) {
   if (files.gguf) {
     auto json = tokenizer_json_of(*files.gguf);

@@ -8,11 +8,14 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "base/files.h"
+#include "base/folder_lock.h"
 #include "base/hash.h"
 #include "lm_torch/evaluate.h"
 #include "lm_torch/factorise.h"
+#include "lm_torch/refit.h"
 
 namespace kw::lm {
 namespace {
@@ -220,19 +223,6 @@ Result<Plan> allotted_plan(const Network& network, const CompressOptions& option
   return plan;
 }
 
-void put_factors(Linear& linear, const Factors& factors, bool pivot) {
-  linear.weight = at::Tensor();
-  if (pivot) {
-    const Pivoted made = pivoted(factors);
-    linear.down = made.down.to(at::kFloat).contiguous();
-    linear.up = made.up.to(at::kFloat).contiguous();
-    linear.rows = made.rows;
-  } else {
-    linear.down = factors.down.to(at::kFloat).contiguous();
-    linear.up = factors.up.to(at::kFloat).contiguous();
-  }
-}
-
 struct LayerFactors {
   std::vector<std::optional<Factors>> linears;
   double lost = 0;  // of the method's own measure, the share that truncation leaves out
@@ -257,62 +247,6 @@ Result<LayerFactors> factors_of(const Network& network, const Spectra& spectra, 
   return made;
 }
 
-// Least-squares updates from the first layer to the last: what a layer is given then is what it will be given.
-class Refitter {
- public:
-  Refitter(const Network& original, const at::Tensor& ids)
-      : original_(original), before_(original.embed(ids)), after_(before_) {}
-
-  void refit(Network& compressed, std::int64_t layer, LayerFactors& factors, bool pivot) {
-    const auto place = static_cast<std::size_t>(layer);
-    std::map<std::size_t, at::Tensor> cross, gram;
-    std::vector<at::Tensor> next;
-    for (std::int64_t row = 0; row < before_.size(0); row += kRows) {
-      std::map<std::size_t, at::Tensor> wanted, given;
-      const at::Tensor of_original = before_.slice(0, row, row + kRows);
-      Pass pass = original_.begin_pass(of_original.size(0), of_original.size(1));
-      const auto keep_in = [&](std::map<std::size_t, at::Tensor>& kept) {
-        return [&](std::size_t linear, const at::Tensor& inputs, const at::Tensor&) {
-          if (first_with_input(original_.config(), linear) == linear)
-            kept[linear] = inputs.reshape({-1, inputs.size(-1)});
-        };
-      };
-      pass.watch = keep_in(wanted);
-      next.push_back(original_.run_layer(layer, of_original, pass));
-      pass.watch = keep_in(given);
-      compressed.run_layer(layer, after_.slice(0, row, row + kRows), pass);
-      for (const auto& [linear, inputs] : given) {
-        const auto add = [&](at::Tensor& sum, const at::Tensor& left) {
-          const at::Tensor more = at::mm(left.t(), inputs).to(at::kDouble);
-          sum = sum.defined() ? sum + more : more;
-        };
-        add(cross[linear], wanted[linear]);
-        add(gram[linear], inputs);
-      }
-    }
-    for (std::size_t i = 0; i < factors.linears.size(); ++i) {
-      auto& one = factors.linears[i];
-      if (!one) continue;
-      const std::size_t first = first_with_input(original_.config(), i);
-      one = refitted(original_.layers()[place].linears[i].weight, *one, cross[first], gram[first]);
-      put_factors(compressed.layers()[place].linears[i], *one, pivot);
-    }
-    before_ = at::cat(next, 0);
-    next.clear();
-    for (std::int64_t row = 0; row < after_.size(0); row += kRows) {
-      const at::Tensor of_compressed = after_.slice(0, row, row + kRows);
-      next.push_back(compressed.run_layer(layer, of_compressed,
-                                          compressed.begin_pass(of_compressed.size(0), of_compressed.size(1))));
-    }
-    after_ = at::cat(next, 0);
-  }
-
- private:
-  static constexpr std::int64_t kRows = 8;
-  const Network& original_;
-  at::Tensor before_, after_;  // hidden states without and with compression
-};
-
 struct Work {
   const Network& original;
   const CompressOptions& options;
@@ -320,31 +254,48 @@ struct Work {
   const at::Tensor& ids;
   const TellProgress& tell;
 
+  Json progress(const std::string& what, std::int64_t layer, double error, Clock::time_point begin) const {
+    const std::int64_t layers = original.config().layers;
+    return {
+        {"what", what},
+        {"done", layer + 1},
+        {"of", layers},
+        {"error", error},
+        {"left_s", seconds_since(begin) / static_cast<double>(layer + 1) * static_cast<double>(layers - layer - 1)}};
+  }
+
   // `what` names it in the progress.
-  Result<Network> made(const Plan& plan, bool refit, const std::string& what) const {
-    const at::NoGradGuard no_gradients;
+  Result<Network> made(const Plan& plan, const std::string& what) const {
     const auto begin = Clock::now();
     Network network = original;
-    std::optional<Refitter> refitter;
-    if (refit) refitter.emplace(original, ids.slice(0, 0, std::min(options.refit_sequences, ids.size(0))));
-    const std::int64_t layers = original.config().layers;
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
-      KW_TRY(LayerFactors factors, factors_of(original, spectra, plan, layer));
+    for (std::int64_t layer = 0; layer < original.config().layers; ++layer) {
+      KW_TRY(const LayerFactors factors, factors_of(original, spectra, plan, layer));
       for (std::size_t i = 0; i < factors.linears.size(); ++i) {
         if (factors.linears[i])
           put_factors(network.layers()[static_cast<std::size_t>(layer)].linears[i], *factors.linears[i], options.pivot);
       }
-      if (refitter) refitter->refit(network, layer, factors, options.pivot);
-      if (tell) {
-        tell({{"what", what},
-              {"done", layer + 1},
-              {"of", layers},
-              {"error", factors.lost},
-              {"left_s",
-               seconds_since(begin) / static_cast<double>(layer + 1) * static_cast<double>(layers - layer - 1)}});
-      }
+      if (tell) tell(progress(what, layer, factors.lost, begin));
     }
     return network;
+  }
+
+  // The network, or what least squares make of it where that is better on sequences that were not fitted to.
+  Result<Network> refitted(const Network& network, const Plan& plan, Json& about) const {
+    const auto begin = Clock::now();
+    Network fitted = network;
+    // Spread over the text, as the sequences are.
+    const std::int64_t count = std::min(options.refit_sequences, ids.size(0));
+    Refitter refitter(original, ids.index_select(0, at::floor_divide(at::arange(count) * ids.size(0), count)),
+                      options.pivot);
+    std::int64_t changed = 0;
+    for (std::int64_t layer = 0; layer < original.config().layers; ++layer) {
+      KW_TRY(const LayerFactors factors, factors_of(original, spectra, plan, layer));
+      changed += refitter.refit(fitted, layer, factors.linears) ? 1 : 0;
+      if (tell) tell(progress("refit", layer, factors.lost, begin));
+    }
+    const double before = refitter.held_out_error(network), after = refitter.held_out_error(fitted);
+    about = {{"layers", changed}, {"held_out_before", before}, {"held_out_after", after}, {"kept", after < before}};
+    return after < before ? fitted : network;
   }
 
   // Of the last layer's output, relative to its size.
@@ -382,7 +333,7 @@ Result<Choice> choose_layers(const Work& work, Json& tried) {
     for (const double beta : betas) {
       const std::string what =
           fmt::format("try {} of {} (last {} layers)", tried.size() + 1, counts.size() * betas.size(), count);
-      KW_TRY(Network network, work.made(even_plan(work.original, options, count, beta), false, what));
+      KW_TRY(Network network, work.made(even_plan(work.original, options, count, beta), what));
       const double error = work.error_of(network, expected);
       tried.push_back({{"last_layers", count}, {"residual_share", beta}, {"error", error}});
       if (best.error < 0 || error < best.error) best = {count, beta, error, std::move(network)};
@@ -500,7 +451,31 @@ Result<at::Tensor> calibration_tokens(const Tokenizer& tokenizer, const Network&
   return made;
 }
 
+// Where the model is written before it has its name; another run with the same one is refused, and what this one leaves
+// half-written goes with it.
+class PartFolder {
+ public:
+  static Result<PartFolder> take(const fs::path& out) {
+    const fs::path part = part_of(out);
+    KW_TRY(FolderLock lock, FolderLock::take(part));
+    return PartFolder(part, std::move(lock));
+  }
+  PartFolder(PartFolder&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+  PartFolder& operator=(PartFolder&&) = delete;
+  ~PartFolder() {
+    std::error_code ignored;
+    if (!path_.empty() && lock_.is_of(path_)) fs::remove_all(path_, ignored);
+  }
+
+ private:
+  PartFolder(fs::path path, FolderLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  fs::path path_;
+  FolderLock lock_;
+};
+
 }  // namespace
+
+fs::path part_of(const fs::path& out) { return out.string() + ".part"; }
 
 constexpr std::array kMethodNames = {"svd", "fwsvd", "asvd", "svd-llm", "ressvd"};  // in the order of Method
 
@@ -568,6 +543,8 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
     return fail("the last {} of {} layers", options.last_layers, network.config().layers);
   }
   const std::int64_t before = network.linear_parameters();
+  KW_TRY(const PartFolder part, PartFolder::take(options.out));
+  KW_TRY(const FolderLock working, FolderLock::take(options.work));
   KW_TRY(const at::Tensor ids, calibration_tokens(tokenizer, network, options));
   KW_TRY(const std::string key, key_of(files, options, ids));
   KW_TRY(Statistics statistics, Statistics::open(options.work, key));
@@ -602,8 +579,12 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
     }
     plan = even_plan(network, options, choice.layers, choice.beta);
   }
-  if (!choice.network || options.refit) {
-    KW_TRY(choice.network, work.made(plan, options.refit, "factors"));
+  if (!choice.network) {
+    KW_TRY(choice.network, work.made(plan, "factors"));
+  }
+  Json refit = nullptr;
+  if (options.refit) {
+    KW_TRY(choice.network, work.refitted(*choice.network, plan, refit));
   }
   const Network& compressed = *choice.network;
   const std::int64_t after = compressed.linear_parameters();
@@ -625,6 +606,7 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
                 {"last_layers", choice.layers},
                 {"residual_share", choice.beta},
                 {"tried", tried},
+                {"refit", refit},
                 {"ranks", ranks},
                 {"full_ranks", full_ranks},
                 {"calibration_sequences", ids.size(0)}};

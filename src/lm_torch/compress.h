@@ -30,10 +30,10 @@ struct CompressOptions {
   std::filesystem::path text, out, work;
   std::int64_t sequences = 64, length = 512;  // of calibration
   std::int64_t gradient_sequences = 16;
-  std::int64_t refit_sequences = 16;
-  double residual_share = 0.05;  // ResSVD's beta
-  std::int64_t last_layers = 0;  // ResSVD's k; 0: searched
-  std::int64_t layer_step = 0;   // k is one of step, 2 step, ...; 0: a third of the layers
+  std::int64_t refit_sequences = 8;  // a quarter of them is held out
+  double residual_share = 0.05;      // ResSVD's beta
+  std::int64_t last_layers = 0;      // ResSVD's k; 0: searched
+  std::int64_t layer_step = 0;       // k is one of step, 2 step, ...; 0: a third of the layers
   // Better than published:
   bool allot = false;   // ranks by what they cost in loss, over all layers, in the measure of gradients
   bool pivot = false;   // factors without the numbers that they have twice
@@ -52,8 +52,13 @@ Result<CompressOptions> compress_options(const Json& request);
 Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Network network,
                       const CompressOptions& options, const TellProgress& tell);
 
-// A whole model in a new folder (src/lm_torch/write_model.cpp). `network` belongs to `files`, with some of its layers
-// factored.
+std::filesystem::path part_of(const std::filesystem::path& out);
+
+// The tokenizer's files: of a folder as they are, of a GGUF file as tokenizer.json.
+Status write_tokenizer(const ModelFiles& files, const std::filesystem::path& folder);
+
+// A whole model in a new folder (src/lm_torch/write_model.cpp), written in part_of(out) and renamed. `network` belongs
+// to `files`, with some of its layers factored.
 Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options, const Json& about);
 
 }  // namespace kw::lm

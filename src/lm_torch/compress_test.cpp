@@ -165,6 +165,32 @@ TEST(Compress, CompressesAnEncoderToo) {
   EXPECT_EQ((*done)["tried"].size(), 2u);  // one layer, or both
 }
 
+TEST(Compress, RefitsOnlyWhereSequencesThatWereHeldOutAreTheBetterForIt) {
+  for (const char* model : {"qwen3", "bert"}) {
+    const Trial trial(model);
+    Json asked = trial.request("svd-llm", 0.3);
+    asked["refit"] = true;
+    const auto done = trial.run(asked);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    const Json& refit = (*done)["refit"];
+    const bool better = refit["held_out_after"].get<double>() < refit["held_out_before"].get<double>();
+    EXPECT_EQ(refit["kept"].get<bool>(), better) << refit.dump();
+    EXPECT_GT(refit["layers"].get<int>(), 0) << refit.dump();
+  }
+  // One sequence leaves none to be held out: the model is that without the switch.
+  const Trial plain("llama"), fitted("llama");
+  Json asked = plain.request("svd-llm", 0.3);
+  ASSERT_TRUE(plain.run(asked).ok());
+  asked = fitted.request("svd-llm", 0.3);
+  asked["refit"] = true;
+  asked["refit_sequences"] = 1;
+  const auto done = fitted.run(asked);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_FALSE((*done)["refit"]["kept"].get<bool>());
+  EXPECT_EQ(*read_file(plain.folder.path() / "out" / "model.safetensors"),
+            *read_file(fitted.folder.path() / "out" / "model.safetensors"));
+}
+
 // A run that ends after a layer leaves what it gathered, and the next begins there.
 TEST(Compress, GoesOnWhereItWasStopped) {
   const Trial trial("llama");

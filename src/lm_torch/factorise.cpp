@@ -100,16 +100,12 @@ Factors with_residual(const at::Tensor& matrix, const Spectrum& spectrum, std::i
   return {at::cat({first.up, second.up}, 1), at::cat({first.down, second.down}, 0)};
 }
 
-Factors refitted(const at::Tensor& matrix, const Factors& factors, const at::Tensor& cross_gram,
-                 const at::Tensor& gram) {
-  const at::Tensor& down = factors.down;
-  const at::Tensor reached = at::mm(at::mm(down, gram.to(at::kDouble)), down.t());  // of down x'
-  const double ridge = reached.diagonal().mean().item<double>() * 1e-4 + 1e-30;
-  const at::Tensor wanted = at::mm(at::mm(matrix.to(at::kDouble), cross_gram.to(at::kDouble)), down.t());
-  // A little towards the `up` of before, so that directions that the data hardly show stay where they were.
-  const at::Tensor shift = at::eye(down.size(0), reached.options()) * ridge;
-  const at::Tensor up = at::linalg_solve(reached + shift, (wanted + factors.up * ridge).t()).t();
-  return balanced(up, down);
+Factors refitted(const Factors& factors, const at::Tensor& cross, const at::Tensor& gram, double worth) {
+  const at::Tensor down = factors.down.to(at::kDouble), before = factors.up.to(at::kDouble);
+  const at::Tensor seen = at::mm(at::mm(down, gram.to(at::kDouble)), down.t());  // of down x
+  const at::Tensor own = seen.diagonal() * worth + (seen.diagonal().mean().item<double>() * 1e-9 + 1e-30);
+  const at::Tensor wanted = at::mm(cross.to(at::kDouble), down.t()) + before * own;
+  return balanced(at::linalg_solve(seen + at::diag(own), wanted.t()).t(), down);
 }
 
 Pivoted pivoted(const Factors& factors) {

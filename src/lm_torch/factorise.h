@@ -35,9 +35,9 @@ Factors with_residual(const at::Tensor& matrix, const Spectrum& spectrum, std::i
 // |(W - W') x|^2 over |W x|^2, summed over the inputs of this Gram matrix; of all directions alike where it is
 // undefined.
 double relative_error(const at::Tensor& matrix, const at::Tensor& made, const at::Tensor& input_gram);
-// The `up` that brings up (down x') closest to W x over all tokens, given sums of x x'^T and of x' x'^T.
-Factors refitted(const at::Tensor& matrix, const Factors& factors, const at::Tensor& cross_gram,
-                 const at::Tensor& gram);
+// The `up` that brings up (down x) closest to y over all tokens, given sums of y x^T and of x x^T. `worth`: how much
+// the `up` of before counts, in each direction of down x, against all that was seen there; more than 0.
+Factors refitted(const Factors& factors, const at::Tensor& cross, const at::Tensor& gram, double worth);
 
 // The same matrix by `rank` of its rows and what makes the others of them (src/lm_torch/linear.h).
 struct Pivoted {

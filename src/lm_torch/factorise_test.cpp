@@ -87,7 +87,8 @@ TEST(Factorise, RefitsToInputsThatChanged) {
   const at::Tensor matrix = drawn(12, 16, 1), tokens = tokens_for(16);
   const at::Tensor changed = at::mm(tokens, at::eye(16, at::kDouble) + 0.1 * drawn(16, 16, 9));
   const Factors before = truncated(spectrum_of(matrix, {.input_gram = at::mm(tokens.t(), tokens)}), 6);
-  const Factors after = refitted(matrix, before, at::mm(tokens.t(), changed), at::mm(changed.t(), changed));
+  const Factors after =
+      refitted(before, at::mm(at::mm(matrix, tokens.t()), changed), at::mm(changed.t(), changed), 0.01);
   const auto error = [&](const Factors& factors) {
     return (at::mm(tokens, matrix.t()) - at::mm(changed, at::mm(factors.up, factors.down).t()))
         .pow(2)

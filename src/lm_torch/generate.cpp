@@ -10,6 +10,14 @@ namespace kw::lm {
 
 std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double number) {
   if (sampling.temperature <= 0) return static_cast<std::int32_t>(logits.argmax().item<std::int64_t>());
+  return choose_with_share(logits, sampling, number).id;
+}
+
+Chosen choose_with_share(const at::Tensor& logits, const Sampling& sampling, double number) {
+  if (sampling.temperature <= 0) {
+    const auto id = logits.argmax().item<std::int64_t>();
+    return {static_cast<std::int32_t>(id), at::softmax(logits, 0, at::kDouble)[id].item<double>()};
+  }
   auto [likely, order] = (logits.to(at::kDouble) / sampling.temperature).sort(-1, true);
   at::Tensor shares = at::softmax(likely, 0);
   std::int64_t kept = shares.size(0);
@@ -23,7 +31,7 @@ std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double n
   double left = number * sum;
   std::int64_t chosen = 0;
   while (chosen + 1 < kept && left >= share[chosen]) left -= share[chosen++];
-  return static_cast<std::int32_t>(order[chosen].item<std::int64_t>());
+  return {static_cast<std::int32_t>(order[chosen].item<std::int64_t>()), share[chosen] / sum};
 }
 
 Result<std::vector<Generated>> generate(const Network& network, const std::vector<std::vector<std::int32_t>>& prompts,
@@ -65,7 +73,7 @@ Result<std::vector<Generated>> generate(const Network& network, const std::vecto
       logits = at::from_blob(const_cast<float*>(made.data()), {1, std::ssize(made)}, at::kFloat);
     } else {
       const at::Tensor states = network.run(ids, &cache, padding);
-      logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1);
+      logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1).to(at::kFloat).cpu();
     }
     ids = at::zeros({rows, 1}, at::kLong);
     bool all_ended = true;

@@ -31,7 +31,13 @@ Result<std::vector<Generated>> generate(const Network& network, const std::vecto
                                         const std::function<bool(std::size_t prompt, std::int32_t id)>& tell = {},
                                         Decoder* decoder = nullptr);
 
-// The id that these logits and a number from [0, 1) choose.
+// The id that these logits and a number from [0, 1) choose, and its share of the probability that was drawn from; where
+// the likeliest is taken, the share that the model gives it.
+struct Chosen {
+  std::int32_t id = 0;
+  double share = 0;
+};
+Chosen choose_with_share(const at::Tensor& logits, const Sampling& sampling, double number);
 std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double number);
 
 }  // namespace kw::lm

@@ -36,43 +36,49 @@ at::Tensor applied(const Layer& layer, std::size_t linear, const at::Tensor& inp
 
 at::Tensor normalised(const at::Tensor& x, const Norm& norm, double epsilon) {
   if (norm.bias.defined()) return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, epsilon);
-  return x * at::rsqrt(x.pow(2).mean(-1, true) + epsilon) * norm.weight;
+  // Squares of short numbers are summed in float32.
+  const at::Tensor wide = x.element_size() < 4 ? x.to(at::kFloat) : x;
+  return (wide * at::rsqrt(wide.pow(2).mean(-1, true) + epsilon)).to(x.scalar_type()) * norm.weight;
 }
 
-// Loads tensors by name and remembers the first that failed.
-class Loader {
+// Tensors by name; those that a model need not have may be missing.
+class Parts {
  public:
-  explicit Loader(const StoredTensors& tensors) : tensors_(tensors) {}
+  explicit Parts(const std::map<std::string, at::Tensor>& tensors) : tensors_(tensors) {}
 
-  at::Tensor operator()(const std::string& name) {
+  at::Tensor operator()(const std::string& name) const {
     const auto found = tensors_.find(name);
-    if (found == tensors_.end()) return {};
-    auto tensor = load_tensor(found->second);
-    if (!tensor.ok()) {
-      if (status.ok()) status = at(name, tensor.error());
-      return {};
-    }
-    return *tensor;
+    return found == tensors_.end() ? at::Tensor() : found->second;
   }
-  Norm norm(const std::string& name) { return {(*this)(name + ".weight"), (*this)(name + ".bias")}; }
-  Linear linear(const std::string& name) {
-    Linear made{.weight = (*this)(name + ".weight"),
-                .down = (*this)(name + ".down.weight"),
-                .up = (*this)(name + ".up.weight"),
-                .rows = (*this)(name + ".rows"),
-                .bias = (*this)(name + ".bias")};
-    if (made.rows.defined() && status.ok() &&
-        (made.rows.min().item<std::int64_t>() < 0 || made.rows.max().item<std::int64_t>() >= made.rows.size(0))) {
-      status = fail("{}.rows points past its rows", name);
-    }
-    return made;
+  Norm norm(const std::string& name) const { return {(*this)(name + ".weight"), (*this)(name + ".bias")}; }
+  Linear linear(const std::string& name) const {
+    return {.weight = (*this)(name + ".weight"),
+            .down = (*this)(name + ".down.weight"),
+            .up = (*this)(name + ".up.weight"),
+            .rows = (*this)(name + ".rows"),
+            .bias = (*this)(name + ".bias")};
   }
-
-  Status status;
 
  private:
-  const StoredTensors& tensors_;
+  const std::map<std::string, at::Tensor>& tensors_;
 };
+
+// Rows of a factored layer are places in it; weights are numbers.
+Status check_values(const std::string& name, const at::Tensor& tensor) {
+  if (!tensor.is_floating_point()) {
+    if (name.ends_with(".rows") && tensor.numel() > 0 &&
+        (tensor.min().item<std::int64_t>() < 0 || tensor.max().item<std::int64_t>() >= tensor.size(0))) {
+      return fail("{} points past its rows", name);
+    }
+    return {};
+  }
+  // The sum of finite numbers may overflow, but any other has a sum that is none.
+  if (!std::isfinite(tensor.sum().item<double>()) && !at::isfinite(tensor).all().item<bool>()) {
+    return fail("{} holds values that are no numbers (NaN or infinite): the file is broken, or its training failed",
+                name);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -88,48 +94,73 @@ Result<at::Tensor> load_tensor(const StoredTensor& stored) {
   return made;
 }
 
-Result<Network> Network::load(const ModelFiles& files) {
+Result<Network> Network::load(const ModelFiles& files, const at::TensorOptions& options) {
   const std::int64_t needed = files.parameters() * 4, there = free_memory_bytes();
   if (there > 0 && needed > there) {
     return fail("{}: its weights take {} MiB in float32, {} MiB of memory are free", files.path.string(), needed >> 20,
                 there >> 20);
   }
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, stored] : files.tensors) {
+    const auto tensor = load_tensor(stored);
+    if (!tensor.ok()) return at(files.path.string() + ": " + name, tensor.error());
+    if (const Status checked = check_values(name, *tensor); !checked.ok()) {
+      return at(files.path.string(), checked.error());
+    }
+    tensors[name] = tensor->is_floating_point() ? tensor->to(options) : tensor->to(options.device());
+  }
+  return of_tensors(files.config, tensors);
+}
+
+Network Network::of_tensors(const ModelConfig& config, const std::map<std::string, at::Tensor>& tensors) {
   Network network;
-  network.config_ = files.config;
-  const ModelConfig& config = files.config;
+  network.config_ = config;
   const bool bert = config.family == Family::bert;
-  Loader load(files.tensors);
-  network.embedding_ = load(bert ? "embeddings.word_embeddings.weight" : "model.embed_tokens.weight");
+  const Parts part(tensors);
+  network.embedding_ = part(bert ? "embeddings.word_embeddings.weight" : "model.embed_tokens.weight");
   if (bert) {
-    network.positions_ = load("embeddings.position_embeddings.weight");
-    network.types_ = load("embeddings.token_type_embeddings.weight");
-    network.embedding_norm_ = load.norm("embeddings.LayerNorm");
+    network.positions_ = part("embeddings.position_embeddings.weight");
+    network.types_ = part("embeddings.token_type_embeddings.weight");
+    network.embedding_norm_ = part.norm("embeddings.LayerNorm");
   } else {
-    network.last_norm_ = load.norm("model.norm");
-    network.head_ = config.tied_embeddings ? network.embedding_ : load("lm_head.weight");
+    network.last_norm_ = part.norm("model.norm");
+    network.head_ = config.tied_embeddings ? network.embedding_ : part("lm_head.weight");
     const std::vector<double> frequencies = rope_frequencies(config.rope, config.head_size);
     network.frequencies_ = at::empty({config.head_size / 2}, at::kDouble);
     std::memcpy(network.frequencies_.data_ptr(), frequencies.data(), frequencies.size() * sizeof(double));
-    if (const at::Tensor factors = load("rope_freqs.weight"); factors.defined()) network.frequencies_ /= factors;
+    if (const at::Tensor factors = part("rope_freqs.weight"); factors.defined()) network.frequencies_ /= factors.cpu();
     network.frequencies_ = network.frequencies_.to(at::kFloat);
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
     Layer layer;
-    for (const LinearShape& linear : linear_layers(config, i)) layer.linears.push_back(load.linear(linear.name));
+    for (const LinearShape& linear : linear_layers(config, i)) layer.linears.push_back(part.linear(linear.name));
     const std::string in = bert ? fmt::format("encoder.layer.{}.", i) : fmt::format("model.layers.{}.", i);
-    layer.first = load.norm(in + (bert ? "attention.output.LayerNorm" : "input_layernorm"));
-    layer.second = load.norm(in + (bert ? "output.LayerNorm" : "post_attention_layernorm"));
-    layer.query_norm = load(in + "self_attn.q_norm.weight");
-    layer.key_norm = load(in + "self_attn.k_norm.weight");
+    layer.first = part.norm(in + (bert ? "attention.output.LayerNorm" : "input_layernorm"));
+    layer.second = part.norm(in + (bert ? "output.LayerNorm" : "post_attention_layernorm"));
+    layer.query_norm = part(in + "self_attn.q_norm.weight");
+    layer.key_norm = part(in + "self_attn.k_norm.weight");
     network.layers_.push_back(std::move(layer));
   }
-  if (!load.status.ok()) return at(files.path.string(), load.status.error());
   return network;
+}
+
+Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen) const {
+  Pass pass;
+  pass.mask = at::zeros({seen.size(0), 1, seen.size(1), seen.size(2)}, at::kFloat)
+                  .masked_fill_(at::logical_not(seen).unsqueeze(1), -INFINITY)
+                  .to(options());
+  if (frequencies_.defined()) {
+    const at::Tensor angles =
+        positions.unsqueeze(-1).to(at::kFloat) * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
+    const double magnitude = rope_magnitude(config_.rope);
+    pass.cosines = (angles.cos() * magnitude).unsqueeze(1).to(options());
+    pass.sines = (angles.sin() * magnitude).unsqueeze(1).to(options());
+  }
+  return pass;
 }
 
 Pass Network::begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache,
                          std::span<const std::int64_t> padding) const {
-  Pass pass{.cache = cache};
   const std::int64_t past = cache != nullptr ? cache->length : 0, keys = past + tokens;
   const std::int64_t rows = padding.empty() ? 1 : batch;
   const at::Tensor query_place = at::arange(past, keys).view({1, tokens, 1}),
@@ -145,14 +176,8 @@ Pass Network::begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache*
   }
   // A token of the padding sees itself, so that nothing of it becomes no number.
   seen = seen | (key_place == query_place);
-  pass.mask = at::zeros({rows, 1, tokens, keys}, at::kFloat).masked_fill(at::logical_not(seen).unsqueeze(1), -INFINITY);
-  if (frequencies_.defined()) {
-    const at::Tensor places = (query_place - begins).clamp_min(0).to(at::kFloat);  // [rows, tokens, 1]
-    const at::Tensor angles = places * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
-    const double magnitude = rope_magnitude(config_.rope);
-    pass.cosines = (angles.cos() * magnitude).unsqueeze(1);
-    pass.sines = (angles.sin() * magnitude).unsqueeze(1);
-  }
+  Pass pass = pass_over((query_place - begins).clamp_min(0).squeeze(-1), seen);
+  pass.cache = cache;
   return pass;
 }
 
@@ -189,6 +214,10 @@ at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, cons
     const auto place = static_cast<std::size_t>(index);
     const std::int64_t begin = pass.cache->length, end = begin + tokens;
     const auto put = [&](at::Tensor& kept, const at::Tensor& added) {
+      if (pass.places.defined()) {
+        kept.scatter_(2, pass.places.expand_as(added), added);
+        return kept.slice(2, 0, pass.mask.size(-1));
+      }
       if (!kept.defined() || kept.size(2) < end) {
         at::Tensor larger = at::empty({batch, kv_heads, std::max<std::int64_t>(2 * end, 64), size}, added.options());
         if (begin > 0) larger.slice(2, 0, begin).copy_(kept.slice(2, 0, begin));
@@ -209,7 +238,9 @@ at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, cons
     const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
     at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
     scores = scores.view({batch, kv_heads, group, some, count}) + pass.mask.slice(2, begin, begin + some).unsqueeze(2);
-    const at::Tensor shares = at::softmax(scores, -1).view({batch, kv_heads, group * some, count});
+    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
+    const at::Tensor shares =
+        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
     parts.push_back(at::matmul(shares, values).view({batch, config_.heads, some, size}));
   }
   const at::Tensor mixed = parts.size() == 1 ? parts[0] : at::cat(parts, 2);
@@ -245,10 +276,14 @@ at::Tensor Network::run(const at::Tensor& ids, KeyValueCache* cache, std::span<c
     cache->keys.resize(layers_.size());
     cache->values.resize(layers_.size());
   }
-  const Pass pass = begin_pass(ids.size(0), ids.size(1), cache, padding);
-  at::Tensor hidden = embed(ids);
-  for (std::int64_t layer = 0; layer < config_.layers; ++layer) hidden = run_layer(layer, hidden, pass);
+  const at::Tensor finished = run(ids, begin_pass(ids.size(0), ids.size(1), cache, padding));
   if (cache != nullptr) cache->length += ids.size(1);
+  return finished;
+}
+
+at::Tensor Network::run(const at::Tensor& ids, const Pass& pass) const {
+  at::Tensor hidden = embed(ids.to(options().device()));
+  for (std::int64_t layer = 0; layer < config_.layers; ++layer) hidden = run_layer(layer, hidden, pass);
   return finish(hidden);
 }
 

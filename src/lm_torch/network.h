@@ -1,4 +1,5 @@
-// A model that runs: decoders of the Llama kind (Llama, Qwen2, Qwen3, SDAR) and BERT's encoder, in float32 on LibTorch.
+// A model that runs: decoders of the Llama kind (Llama, Qwen2, Qwen3, SDAR) and BERT's encoder, on LibTorch; in float32
+// on the CPU unless other options are given.
 //
 // A pass is embed, the layers one by one, and the head, so that whoever watches what a layer is given, or replaces one,
 // needs no second implementation. Wrong ids and sizes are the caller's fault: `check_ids` is there for them.
@@ -8,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -39,23 +42,31 @@ struct Pass {
   at::Tensor cosines, sines;  // [batch, 1, tokens, head size]
   at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]
   KeyValueCache* cache = nullptr;
+  // Where in the cache the keys and values of these tokens go, [rows, 1, tokens, 1]; the cache has room for them.
+  // Undefined: after its length.
+  at::Tensor places = {};
   // Told what the linear layer of this index was given and answered.
   std::function<void(std::size_t linear, const at::Tensor& inputs, const at::Tensor& outputs)> watch = {};
 };
 
 class Network {
  public:
-  // Refuses a model that does not fit into the memory that is free.
-  static Result<Network> load(const ModelFiles& files);
+  // Refuses a model that does not fit into the memory that is free, and weights that are no numbers.
+  static Result<Network> load(const ModelFiles& files, const at::TensorOptions& options = at::kFloat);
+  // Of all that expected_tensors() names. The tensors are shared: whoever changes one in place changes the network.
+  static Network of_tensors(const ModelConfig& config, const std::map<std::string, at::Tensor>& tensors);
 
   const ModelConfig& config() const { return config_; }
   std::vector<Layer>& layers() { return layers_; }
   const std::vector<Layer>& layers() const { return layers_; }
   const at::Tensor& embedding() const { return embedding_; }
+  at::TensorOptions options() const { return embedding_.options(); }
 
   // `ids` [batch, tokens]. `padding`: how many tokens at the beginning of each row count for nothing.
   Pass begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache = nullptr,
                   std::span<const std::int64_t> padding = {}) const;
+  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true.
+  Pass pass_over(const at::Tensor& positions, const at::Tensor& seen) const;
   at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor run_layer(std::int64_t layer, const at::Tensor& hidden, const Pass& pass) const;
   at::Tensor finish(const at::Tensor& hidden) const;  // the last norm, where there is one
@@ -64,6 +75,7 @@ class Network {
   // All of it: hidden states after the last norm.
   at::Tensor run(const at::Tensor& ids, KeyValueCache* cache = nullptr,
                  std::span<const std::int64_t> padding = {}) const;
+  at::Tensor run(const at::Tensor& ids, const Pass& pass) const;
   at::Tensor logits(const at::Tensor& ids) const { return head(run(ids)); }
 
   Status check_ids(std::span<const std::int32_t> ids) const;

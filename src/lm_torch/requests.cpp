@@ -8,19 +8,27 @@
 
 #include "base/files.h"
 #include "lm/chat_template.h"
+#include "lm/prompt_form.h"
 #include "lm/tokenizer.h"
 #include "lm_torch/compress.h"
+#include "lm_torch/diffusion.h"
 #include "lm_torch/evaluate.h"
 #include "lm_torch/generate.h"
 #include "lm_torch/network.h"
+#include "lm_torch/placement.h"
+#include "lm_torch/reinforce_run.h"
+#include "lm_torch/train.h"
 
 namespace kw::lm {
 
 struct Requests::Loaded {
   ModelFiles files;
-  Tokenizer tokenizer;
+  PromptForm form;
   Network network;
+  std::string where;               // device and type of numbers, as the request said them
   std::optional<Decoder> decoder;  // once something is generated
+
+  const Tokenizer& tokenizer() const { return form.tokenizer(); }
 };
 
 namespace {
@@ -80,6 +88,10 @@ Result<Json> info(const Json& request) {
                  {"factored_layers", config.low_rank.size()},
                  {"stored_bytes", files.stored_bytes()},
                  {"tensors", types}};
+  if (!config.predicts_next()) {
+    answer["block_length"] = config.block_length;
+    answer["mask_token"] = *config.mask_id;
+  }
   const auto json = tokenizer_json_of(files);
   const auto tokenizer = json.ok() ? Tokenizer::from_json(*json) : Result<Tokenizer>(json.error());
   answer["tokenizer"] = tokenizer.ok() ? Json(tokenizer->size()) : Json(tokenizer.error().message);
@@ -91,7 +103,7 @@ Result<Json> info(const Json& request) {
 template <class Loaded>
 Result<Json> perplexity(const Loaded& model, const Json& request, const Requests::Tell& tell) {
   const std::int64_t window = request.value("window", std::int64_t{512});
-  KW_TRY(const auto ids, tokens_of_file(model.tokenizer, request["text"].get<std::string>(),
+  KW_TRY(const auto ids, tokens_of_file(model.tokenizer(), request["text"].get<std::string>(),
                                         request.value("most_tokens", std::int64_t{0})));
   const std::int64_t windows = std::max<std::int64_t>(1, std::ssize(ids) / std::max<std::int64_t>(window, 1));
   KW_TRY(const Perplexity measured, perplexity_of(model.network, ids, window, [&](const Perplexity& so_far) {
@@ -110,50 +122,136 @@ Result<Json> perplexity(const Loaded& model, const Json& request, const Requests
               {"seconds", measured.seconds}};
 }
 
+// What is to be written after or between.
+struct Wanted {
+  std::vector<Blank> blanks;
+  std::string prefix, suffix;  // of a hole
+};
+
 template <class Loaded>
-Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell& tell) {
+Result<Wanted> wanted_of(const Loaded& model, const Json& request) {
   std::vector<std::vector<std::int32_t>> prompts;
+  const Json* const infill = request.find("infill");
   if (const Json* messages = request.find("messages")) {
     KW_TRY(const ModelChat chat, chat_of(model.files));
-    KW_TRY(const std::string text, chat.render(*messages));
-    KW_TRY(prompts.emplace_back(), model.tokenizer.encode(text));
-  } else {
-    for (const Json& prompt : request["prompts"]) {
-      KW_TRY(std::vector<std::int32_t> ids, model.tokenizer.encode(prompt.text()));
-      prompts.push_back(model.tokenizer.around(std::move(ids)));
+    KW_TRY(prompts.emplace_back(), model.form.of_messages(*messages));
+  } else if (const Json* texts = request.find("prompts")) {
+    for (const Json& prompt : *texts) {
+      KW_TRY(std::vector<std::int32_t> ids, model.tokenizer().encode(prompt.text()));
+      prompts.push_back(model.tokenizer().around(std::move(ids)));
+    }
+  } else if (infill != nullptr) {
+    prompts.emplace_back();
+  }
+  Wanted wanted;
+  for (auto& prompt : prompts) wanted.blanks.push_back({.before = std::move(prompt)});
+  if (infill != nullptr) {
+    wanted.prefix = (*infill)["prefix"].text();
+    wanted.suffix = (*infill)["suffix"].text();
+    const auto length = infill->value("length", std::int64_t{0});
+    const bool diffusion = !model.files.config.predicts_next();
+    if (length > 0 && !diffusion) {
+      return fail("a hole of a fixed length is for block-diffusion models; a {} model ends it itself",
+                  name_of(model.files.config.family));
+    }
+    for (Blank& blank : wanted.blanks) {
+      blank.length = length;
+      if (model.form.can_ask_between()) {
+        KW_TRY(blank.before, model.form.asking_between(std::move(blank.before), wanted.prefix, wanted.suffix));
+        continue;
+      }
+      if (length == 0) {
+        return fail(
+            "{}: its tokenizer has no <|fim_prefix|>, <|fim_suffix|> and <|fim_middle|>, so the model cannot "
+            "tell where a hole ends: say how many tokens it has",
+            model.files.path.string());
+      }
+      KW_TRY(const auto before, model.form.plain(wanted.prefix));
+      blank.before.insert(blank.before.end(), before.begin(), before.end());
+      KW_TRY(blank.after, model.form.plain(wanted.suffix));
     }
   }
+  const auto samples = request.value("samples", std::int64_t{1});
+  if (samples > 1) {
+    std::vector<Blank> once = std::move(wanted.blanks);
+    wanted.blanks.clear();
+    for (const Blank& blank : once) wanted.blanks.insert(wanted.blanks.end(), static_cast<std::size_t>(samples), blank);
+  }
+  return wanted;
+}
+
+// What makes no sense to any model.
+Status check_request(const Json& request) {
+  for (const char* name : {"block", "steps", "samples"}) {
+    const auto given = request.value(name, std::int64_t{0});
+    if (given < 0 || given > 1 << 20) return fail("{} is {}", name, given);
+  }
+  return {};
+}
+
+Result<Denoising> denoising_of(const Json& request) {
+  KW_TRY(const Unmask unmask, unmask_named(request.value("unmask", "dynamic")));
+  return Denoising{.block = request.value("block", std::int64_t{0}),
+                   .steps = request.value("steps", std::int64_t{0}),
+                   .unmask = unmask,
+                   .threshold = request.value("threshold", Denoising().threshold)};
+}
+
+template <class Loaded>
+Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell& tell) {
+  KW_CHECK(check_request(request));
+  KW_TRY(const Wanted wanted, wanted_of(model, request));
   const Sampling sampling{.most_tokens = request.value("most_tokens", std::int64_t{128}),
                           .temperature = request.value("temperature", 0.0),
                           .top_k = request.value("top_k", std::int64_t{0}),
                           .top_p = request.value("top_p", 1.0),
                           .seed = request.value("seed", std::uint64_t{1})};
-  if (!model.decoder && prompts.size() == 1 && model.files.config.is_causal() && model.files.config.predicts_next()) {
-    KW_TRY(model.decoder, Decoder::open(model.files));
-  }
-  std::vector<WholeCharacters> parts(prompts.size());
+  std::vector<WholeCharacters> parts(wanted.blanks.size());
   const auto begin = Clock::now();
   double first_s = 0;
-  KW_TRY(const auto answers, generate(
-                                 model.network, prompts, sampling,
-                                 [&](std::size_t prompt, std::int32_t id) {
-                                   if (first_s == 0) first_s = seconds_since(begin);
-                                   const std::string text =
-                                       parts[prompt].add(model.tokenizer.decode(std::vector{id}, Tokenizer::Show::all));
-                                   if (!text.empty()) tell({{"token", text}, {"prompt", prompt}});
-                                   return true;
-                                 },
-                                 model.decoder ? &*model.decoder : nullptr));
-  Json texts = Json::array(), ended = Json::array();
+  const auto told = [&](std::size_t prompt, std::int32_t id) {
+    if (first_s == 0) first_s = seconds_since(begin);
+    const std::string text = parts[prompt].add(model.tokenizer().decode(std::vector{id}, Tokenizer::Show::all));
+    if (!text.empty()) tell({{"token", text}, {"prompt", prompt}});
+    return true;
+  };
+  Json answer = Json::object(), texts = Json::array(), wholes = Json::array(), ended = Json::array();
   std::size_t made = 0, given = 0;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    texts.push_back(model.tokenizer.decode(answers[i].ids, Tokenizer::Show::all));
-    ended.push_back(answers[i].ended);
-    made += answers[i].ids.size();
-    given += prompts[i].size();
+  const auto take = [&](const std::vector<std::int32_t>& ids, bool by_itself) {
+    texts.push_back(model.tokenizer().decode(ids, Tokenizer::Show::all));
+    wholes.push_back(wanted.prefix + texts.back().text() + wanted.suffix);
+    ended.push_back(by_itself);
+    made += ids.size();
+  };
+  for (const Blank& blank : wanted.blanks) given += blank.before.size() + blank.after.size();
+  if (!model.files.config.predicts_next()) {
+    KW_TRY(const Denoising denoising, denoising_of(request));
+    KW_TRY(const Diffused diffused, diffuse(model.network, wanted.blanks, sampling, denoising, told));
+    for (const Filled& filled : diffused.texts) take(filled.ids, filled.ended);
+    answer["passes"] = diffused.passes;
+  } else {
+    for (const char* name : {"block", "steps", "unmask", "threshold"}) {
+      if (request.contains(name)) {
+        return fail("{} is for block-diffusion models; this is a {} model", name, name_of(model.files.config.family));
+      }
+    }
+    std::vector<std::vector<std::int32_t>> prompts;
+    for (const Blank& blank : wanted.blanks) prompts.push_back(blank.before);
+    if (!model.decoder && prompts.size() == 1 && model.files.config.is_causal() && model.where == "cpu F32") {
+      KW_TRY(model.decoder, Decoder::open(model.files));
+    }
+    KW_TRY(const auto answers,
+           generate(model.network, prompts, sampling, told, model.decoder ? &*model.decoder : nullptr));
+    for (const Generated& one : answers) take(one.ids, one.ended);
   }
-  return Json{{"texts", texts}, {"ended", ended},     {"prompt_tokens", given},
-              {"tokens", made}, {"first_s", first_s}, {"seconds", seconds_since(begin)}};
+  answer["texts"] = texts;
+  if (request.contains("infill")) answer["wholes"] = wholes;
+  answer["ended"] = ended;
+  answer["prompt_tokens"] = given;
+  answer["tokens"] = made;
+  answer["first_s"] = first_s;
+  answer["seconds"] = seconds_since(begin);
+  return answer;
 }
 
 }  // namespace
@@ -161,28 +259,46 @@ Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell&
 Requests::Requests() = default;
 Requests::~Requests() = default;
 
-Result<Requests::Loaded*> Requests::load(const std::filesystem::path& path) {
-  if (!loaded_ || loaded_->files.path != path) {
-    loaded_.reset();
-    KW_TRY(ModelFiles files, open_model(path));
-    KW_TRY(const Json json, tokenizer_json_of(files));
-    auto tokenizer = Tokenizer::from_json(json);
-    if (!tokenizer.ok()) return at(path.string(), tokenizer.error());
-    KW_TRY(Network network, Network::load(files));
-    loaded_ = std::make_unique<Loaded>(Loaded{std::move(files), *std::move(tokenizer), std::move(network), {}});
-  }
+Result<Requests::Loaded*> Requests::load(const Json& request) {
+  const std::filesystem::path path = request["model"].get<std::string>();
+  const std::string device = request.value("device", "cpu"), numbers = request.value("numbers", "F32");
+  const bool same = loaded_ && loaded_->files.path == path && loaded_->where == device + " " + numbers;
+  if (same) return loaded_.get();
+  loaded_.reset();
+  KW_TRY(const at::TensorOptions options, placement(device, numbers));
+  KW_TRY(ModelFiles files, open_model(path));
+  KW_TRY(PromptForm form, PromptForm::of(files));
+  KW_TRY(Network network, Network::load(files, options));
+  loaded_ = std::make_unique<Loaded>(
+      Loaded{std::move(files), std::move(form), std::move(network), device + " " + numbers, {}});
   return loaded_.get();
 }
 
 Result<Json> Requests::answer_checked(const Json& request, const Tell& tell) {
   const std::string what = request["do"].get<std::string>();
   if (what == "info") return info(request);
-  KW_TRY(Loaded* const model, load(request["model"].get<std::string>()));
+  if (what == "train") {
+    std::optional<Clock::time_point> told;
+    const auto tell_now_and_then = [&](const Json& progress) {
+      if (!told || seconds_since(*told) > 1 || progress["done"] == progress["of"]) {
+        tell({{"progress", progress}});
+        told = Clock::now();
+      }
+      return true;
+    };
+    if (request.contains("reward")) {
+      KW_TRY(const ReinforceOptions options, reinforce_options(request));
+      return reinforce(options, tell_now_and_then);
+    }
+    KW_TRY(const TrainOptions options, train_options(request));
+    return train(options, tell_now_and_then);
+  }
+  KW_TRY(Loaded* const model, load(request));
   if (what == "perplexity") return perplexity(*model, request, tell);
   if (what == "generate") return generated(*model, request, tell);
   if (what == "compress") {
     KW_TRY(const CompressOptions options, compress_options(request));
-    return compress(model->files, model->tokenizer, model->network, options, [&](const Json& progress) {
+    return compress(model->files, model->tokenizer(), model->network, options, [&](const Json& progress) {
       tell({{"progress", progress}});
     });
   }
@@ -194,6 +310,8 @@ Result<Json> Requests::answer(const Json& request, const Tell& tell) {
     return answer_checked(request, tell);
   } catch (const JsonError& error) {
     return fail("the request: {}", error.what());
+  } catch (const c10::OutOfMemoryError&) {
+    return fail("the device's memory is full: ask for fewer texts or rows at once; checkpoints are kept");
   } catch (const c10::Error& error) {
     return fail("LibTorch: {}", error.what_without_backtrace());
   } catch (const std::bad_alloc&) {

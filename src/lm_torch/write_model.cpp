@@ -203,7 +203,8 @@ Status write_onnx(const fs::path& folder, const Network& network) {
   return {};
 }
 
-// The tokenizer of a folder as it is; of a GGUF file written as tokenizer.json.
+}  // namespace
+
 Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
   if (!files.gguf) {
     for (const char* name :
@@ -230,17 +231,16 @@ Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
   return write_file(folder / "tokenizer_config.json", config.dump(1) + "\n");
 }
 
-}  // namespace
-
 Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options, const Json& about) {
   if (files.tensors.contains("rope_freqs.weight") || (files.gguf && files.config.rope.kind != Rope::Kind::plain)) {
     return fail("{}: a GGUF file with scaled rotary embedding cannot be written as a folder yet", files.path.string());
   }
-  const fs::path folder = options.out.string() + ".part";
+  const fs::path folder = part_of(options.out);
   const StoredType type = type_to_write(files, options);
   std::error_code failed;
-  fs::remove_all(folder, failed);
   fs::create_directories(folder, failed);
+  // The folder itself may be locked, so only what a run that was killed left in it goes.
+  for (const auto& left : fs::directory_iterator(folder, failed)) fs::remove_all(left.path(), failed);
   if (failed) return fail("{}: could not be made: {}", folder.string(), failed.message());
   const auto write_all = [&]() -> Status {
     KW_CHECK(write_weights(folder / "model.safetensors", files, network, type, options.merged));

@@ -40,7 +40,7 @@ constexpr char kInstructions[] =
     "must be right on shapes and values that you never see. take_best and compare_kernels tell who is ahead.";
 
 // Why a request breaks a rule.
-struct Refusal {
+struct RpcError {
   int code;
   std::string message;
   Json data = nullptr;
@@ -52,7 +52,7 @@ Json capabilities() {
   return {{"tools", {{"listChanged", false}}}, {"resources", {{"subscribe", false}, {"listChanged", false}}}};
 }
 
-Reply error_reply(const Json& id, const Refusal& refusal) {
+Reply error_reply(const Json& id, const RpcError& refusal) {
   Json error = {{"code", refusal.code}, {"message", refusal.message}};
   if (!refusal.data.is_null()) error["data"] = refusal.data;
   return {Json({{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}}).dump(), refusal.code};
@@ -184,7 +184,7 @@ struct Conversation::Inside : std::enable_shared_from_this<Inside> {
 
   Taken take(Json message, const MessageHeaders* headers);
   Taken take_request(Request request, const MessageHeaders* headers);
-  std::optional<Refusal> read_envelope(Request& request, const MessageHeaders* headers) const;
+  std::optional<RpcError> read_envelope(Request& request, const MessageHeaders* headers) const;
   Taken begin(const Request& request);
   Taken serve(Request request);
   Taken begin_work(Request request);
@@ -327,34 +327,34 @@ Taken Conversation::Inside::take_request(Request request, const MessageHeaders* 
 }
 
 // What a stateless request says of itself; refused where that is not all it must say, or its headers say otherwise.
-std::optional<Refusal> Conversation::Inside::read_envelope(Request& request, const MessageHeaders* headers) const {
+std::optional<RpcError> Conversation::Inside::read_envelope(Request& request, const MessageHeaders* headers) const {
   const Json* meta = request.params.find("_meta");
   const Json* version = meta ? meta->find(kVersionKey) : nullptr;
   const Json* offered = meta ? meta->find(kCapabilitiesKey) : nullptr;
   if (!version || !offered) {
-    return Refusal{kInvalidParams, fmt::format("params._meta must have {} and {}", kVersionKey, kCapabilitiesKey)};
+    return RpcError{kInvalidParams, fmt::format("params._meta must have {} and {}", kVersionKey, kCapabilitiesKey)};
   }
   if (headers) {
     const auto differs = [](const std::optional<std::string>& header, const Json* said) {
       return !header || !said->is_string() || *header != said->text();
     };
     if (differs(headers->version, version)) {
-      return Refusal{kHeaderMismatch, "the header MCP-Protocol-Version is not what _meta says"};
+      return RpcError{kHeaderMismatch, "the header MCP-Protocol-Version is not what _meta says"};
     }
-    if (headers->method != request.method) return Refusal{kHeaderMismatch, "the header Mcp-Method is not the method"};
+    if (headers->method != request.method) return RpcError{kHeaderMismatch, "the header Mcp-Method is not the method"};
     const char* key = request.method == "tools/call" ? "name" : request.method == "resources/read" ? "uri" : nullptr;
     const Json* named = key ? request.params.find(key) : nullptr;
     if (named && differs(headers->name, named)) {
-      return Refusal{kHeaderMismatch, fmt::format("the header Mcp-Name is not the request's {}", key)};
+      return RpcError{kHeaderMismatch, fmt::format("the header Mcp-Name is not the request's {}", key)};
     }
   }
-  if (!version->is_string()) return Refusal{kInvalidParams, fmt::format("{} must be a string", kVersionKey)};
+  if (!version->is_string()) return RpcError{kInvalidParams, fmt::format("{} must be a string", kVersionKey)};
   if (*version != kStateless) {
-    return Refusal{kUnsupportedVersion,
-                   "this version of the protocol is not spoken here without initialize",
-                   {{"supported", {kStateless}}, {"requested", *version}}};
+    return RpcError{kUnsupportedVersion,
+                    "this version of the protocol is not spoken here without initialize",
+                    {{"supported", {kStateless}}, {"requested", *version}}};
   }
-  if (!offered->is_object()) return Refusal{kInvalidParams, fmt::format("{} must be an object", kCapabilitiesKey)};
+  if (!offered->is_object()) return RpcError{kInvalidParams, fmt::format("{} must be an object", kCapabilitiesKey)};
   request.stateless = true;
   request.client = client_name(meta->find(kClientKey));
   return std::nullopt;

@@ -37,6 +37,9 @@ bool depends_on(const Model& model, const std::string& value, const std::set<std
     if (nodes.contains(*from)) return true;
     if (!seen.insert(*from).second) continue;
     for (const std::string& input : model.node(*from).inputs) open.push_back(input);
+    for (const std::size_t inner : model.inside(*from)) {
+      for (const std::string& input : model.node(inner).inputs) open.push_back(input);
+    }
   }
   return false;
 }
@@ -77,6 +80,7 @@ class Grower {
       for (const std::string& output : model_.node(i).outputs) {
         for (const std::size_t reader : model_.readers(output)) {
           if (nodes.contains(reader) || taken_[reader] || fits_[reader] != Fit::pointwise) continue;
+          if (model_.scope(reader) != model_.scope(i)) continue;
           if (!shape || may_join(reader, nodes, *shape)) return reader;
         }
       }

@@ -2,13 +2,9 @@
 
 #include <fmt/ranges.h>
 
-#include <atomic>
-#include <sstream>
-#include <thread>
-
 #include "base/files.h"
-#include "base/process.h"
 #include "compose/outside_text.h"
+#include "models/build_steps.h"
 #include "ops/graph.h"
 #include "runs/attribute_text.h"
 #include "targets/target.h"
@@ -17,7 +13,6 @@ namespace kw::models {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::seconds kMostBuilding{300};
 constexpr char kExports[] = "{ global: RegisterCustomOps; local: *; };\n";
 
 std::string slot_text(const TensorType& type, bool constant) {
@@ -49,8 +44,8 @@ void add_kernel(const LibraryKernel& kernel, const ops::Graph& graph, std::strin
   tables += fmt::format("const kw_ort::Slot {}_in[] = {{{}}};\n", op, fmt::join(in, ", "));
   tables += fmt::format("const kw_ort::Slot {}_out[] = {{{}}};\n", op, fmt::join(out, ", "));
   tables += fmt::format("const kw_attribute {}_attributes[] = {{\n    {}}};\n\n", op, fmt::join(attributes, ",\n    "));
-  rows += fmt::format("    {{\"{0}\", {0}_run, {0}_prepare, {0}_in, {1}, {0}_out, {2}, {0}_attributes, {3}}},\n", op,
-                      in.size(), out.size(), attributes.size());
+  rows += fmt::format("    {{\"{0}\", {0}_run, {0}_prepare, {0}_in, {1}, {0}_out, {2}, {0}_attributes, {3}, {4}}},\n",
+                      op, in.size(), out.size(), attributes.size(), kernel.uses_threads);
 }
 
 std::string library_source(const std::string& declarations, const std::string& tables, const std::string& rows,
@@ -64,60 +59,6 @@ std::string library_source(const std::string& declarations, const std::string& t
       "    kw_ort::SessionOptions* options, const kw_ort::ApiBase* base) {{\n"
       "  return kw_ort::register_kernels(options, base, {}, kKernels, sizeof kKernels / sizeof kKernels[0]);\n}}\n",
       declarations, tables, rows, compose::string_literal(domain));
-}
-
-// What a kernel's source becomes: its tunables fixed, its symbols its own.
-Result<std::string> kernel_source(const LibraryKernel& kernel, const Choice& choice) {
-  KW_TRY(const std::string fixed, with_tunables_fixed(kernel.source.text, choice));
-  return fmt::format("// {}\n#define kw_run {}_run\n#define kw_prepare {}_prepare\n{}", compose::remark(kernel.about),
-                     kernel.op, kernel.op, fixed);
-}
-
-// The words with which the target builds a source, but for what the source and the object are called.
-Result<std::vector<std::string>> build_words(const std::string& device, const Choice& choice) {
-  KW_TRY(const targets::Target target, targets::target_of(device));
-  if (!target.build_command) return fail("kernels of {} cannot be built into a library", device);
-  std::istringstream line(target.build_command("@", choice));
-  std::vector<std::string> words;
-  for (std::string word; line >> word;) words.push_back(word);
-  return words;
-}
-
-struct BuildStep {
-  std::string what;
-  std::vector<std::string> words;
-  fs::path made;
-  std::vector<std::string> options = {};  // of those words, what is said to the compiler besides files
-};
-
-Status run_step(const BuildStep& step) {
-  const fs::path log = step.made.string() + ".log";
-  KW_TRY(const int code, run_program(step.words, log, false, kMostBuilding));
-  if (code == 0) {
-    std::error_code error;
-    fs::remove(log, error);
-    return {};
-  }
-  const auto said = read_file(log);
-  std::string first = said.ok() ? *said : "";
-  if (const std::size_t at = first.find("error:"); at != std::string::npos) first = first.substr(at);
-  return fail("{} does not build (code {}): {}", step.what, code, first.substr(0, first.find('\n')));
-}
-
-Status run_steps(const std::vector<BuildStep>& steps) {
-  std::vector<Status> results(steps.size());
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> workers;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-    workers.emplace_back([&] {
-      for (std::size_t k; (k = next++) < steps.size();) results[k] = run_step(steps[k]);
-    });
-  }
-  workers.clear();
-  for (const Status& result : results) {
-    if (!result.ok()) return result;
-  }
-  return {};
 }
 
 std::string cmake_lists(const std::vector<BuildStep>& steps) {
@@ -144,25 +85,17 @@ Status write_library(const fs::path& folder, const std::vector<LibraryKernel>& k
   if (error) return fail("{}: {}", folder.string(), error.message());
   KW_TRY(const fs::path data, data_folder());
   KW_TRY(const std::string contract, read_file(data / "include" / "kernelwright.h"));
-  KW_TRY(const std::string interface, read_file(data / "kernels" / "models" / "onnxruntime_ops.h"));
   KW_CHECK(write_file(folder / "kernelwright.h", contract));
-  KW_CHECK(write_file(folder / "onnxruntime_ops.h", interface));
+  for (const char* name : {"onnxruntime_ops.h", "crew.h"}) {
+    KW_TRY(const std::string part, read_file(data / "kernels" / "models" / name));
+    KW_CHECK(write_file(folder / name, part));
+  }
   KW_CHECK(write_file(folder / "exports.map", kExports));
 
   std::string declarations, tables, rows;
   std::vector<BuildStep> all, steps;
   const auto compile = [&](const Choice& choice, const std::string& stem) -> Status {
-    BuildStep step{.what = stem + ".cpp", .words = {}, .made = folder / (stem + ".o")};
-    KW_TRY(const std::vector<std::string> words, build_words(device, choice));
-    for (const std::string& word : words) {
-      step.words.push_back(word == "@.cpp" ? (folder / step.what).string()
-                           : word == "@.o" ? step.made.string()
-                           : word == "-I." ? "-I" + folder.string()
-                                           : word);
-      const bool is_option = word.starts_with("-") && word != "-I." && word != "-c" && word != "-o";
-      if (is_option) step.options.push_back(word);
-    }
-    step.words.push_back("-fPIC");
+    KW_TRY(BuildStep step, compile_step(folder, stem, device, choice));
     all.push_back(std::move(step));
     return {};
   };
@@ -171,7 +104,7 @@ Status write_library(const fs::path& folder, const std::vector<LibraryKernel>& k
     KW_TRY(const ops::Graph graph, ops::resolve(kernel.task));
     KW_TRY(const Tunables tunables, read_tunables(kernel.source.text));
     KW_TRY(const Choice choice, choose(tunables, kernel.settings, options));
-    KW_TRY(const std::string source, kernel_source(kernel, choice));
+    KW_TRY(const std::string source, with_symbols(kernel.source.text, choice, kernel.op, kernel.about));
     add_kernel(kernel, graph, tables, rows, declarations);
     KW_CHECK(compile(choice, kernel.op));
     const fs::path file = folder / (kernel.op + ".cpp");

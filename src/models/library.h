@@ -20,7 +20,8 @@ struct LibraryKernel {
   Task task;
   judge::Source source;
   Settings settings;
-  std::string about;  // a line for readers
+  std::string about;          // a line for readers
+  bool uses_threads = false;  // it gives work to those that the runtime lends
 };
 
 inline constexpr char kLibraryFile[] = "libkernels.so";

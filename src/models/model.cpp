@@ -26,11 +26,18 @@ Result<Model> Model::open(const fs::path& file, const Lengths& dims) {
     }
   }
   for (const suites::OnnxValue& output : model.onnx_->outputs) model.leaving_.insert(output.name);
-  model.leaving_.insert(model.onnx_->read_by_subgraphs.begin(), model.onnx_->read_by_subgraphs.end());
+  model.leaving_.insert(model.onnx_->given_to_owners.begin(), model.onnx_->given_to_owners.end());
+  model.inside_.resize(model.count());
+  for (std::size_t i = 0; i < model.count(); ++i) {
+    for (std::size_t scope = model.scope(i); scope != 0; scope = model.onnx_->scopes[scope].parent) {
+      model.inside_[model.onnx_->scopes[scope].owner].push_back(i);
+    }
+  }
   return model;
 }
 
 bool Model::computes(std::size_t i) const {
+  if (tasks_->never_runs(i)) return false;
   return std::ranges::none_of(node(i).outputs, [&](const auto& name) { return onnx_->initializers.contains(name); });
 }
 

@@ -26,8 +26,12 @@ class Model {
   std::size_t count() const { return onnx_->nodes.size(); }
   const Node& node(std::size_t i) const { return onnx_->nodes[i].node; }
 
-  // Whether the node computes anything when the model runs.
+  // Whether the node computes anything when the model runs with these lengths.
   bool computes(std::size_t i) const;
+  // Nodes of one scope can be replaced by one (suites::OnnxScope).
+  std::size_t scope(std::size_t i) const { return onnx_->nodes[i].scope; }
+  // The nodes inside of it, and of those inside of them.
+  const std::vector<std::size_t>& inside(std::size_t i) const { return inside_[i]; }
   // The nodes that read a value; and whether the model gives it out, or a subgraph may read it.
   const std::vector<std::size_t>& readers(const std::string& value) const;
   bool leaves(const std::string& value) const { return leaving_.contains(value); }
@@ -49,6 +53,7 @@ class Model {
   std::map<std::string, std::vector<std::size_t>> readers_;
   std::map<std::string, std::size_t> producers_;
   std::set<std::string> leaving_;
+  std::vector<std::vector<std::size_t>> inside_;
 };
 
 }  // namespace kw::models

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "models/put_back.h"
+#include "models/standalone_plan.h"
+#include "runs/search_run.h"
 
 namespace kw::models {
 
@@ -13,5 +15,11 @@ using Search = std::function<Result<std::vector<runs::SearchedTask>>(const runs:
 // Spends about `within_s` seconds, and writes into `out` (put_back.h).
 Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
                          double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell);
+
+// The search for nodes that no `taken` unit has, for a model without a framework (standalone.h): the kernels that are
+// right, as units.
+Result<std::vector<Unit>> search_units(const Model& model, const std::vector<Unit>& taken, const Runtime& runtime,
+                                       const RunTerms& terms, const std::string& device, double within_s,
+                                       const Search& search, const Tell& tell);
 
 }  // namespace kw::models

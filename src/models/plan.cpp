@@ -17,7 +17,6 @@ constexpr double kLeastSeconds = 10;            // for searching and judging one
 constexpr std::int64_t kMostKeptElements = 64;  // of a weight whose values stay in the task
 constexpr double kTiming_s = 0.5;               // of judging the best kernel of a kind
 constexpr double kSearching = 0.75;             // of the time; the rest builds the library and runs models
-constexpr std::size_t kMostTensors = 60;        // of an operator; the library has room for 64
 
 std::string op_name(const Model& model, const Group& group, std::size_t number) {
   std::string name;
@@ -71,7 +70,7 @@ class Kinds {
     std::erase_if(kinds, [&](const GroupKind& kind) { return kind.in_model_ns < kLeastSaving * times_.total_ns; });
     std::erase_if(kinds, [&](GroupKind& kind) {
       auto task = model_.tasks().task(kind.groups.front().nodes);
-      if (!task.ok() || task->outputs.size() != 1 || task->values.size() > kMostTensors) return true;
+      if (!task.ok() || task->outputs.size() != 1) return true;
       kind.task = with_weights_drawn(*std::move(task));
       const auto graph = ops::resolve(kind.task);
       if (!graph.ok()) return true;
@@ -92,8 +91,10 @@ class Kinds {
 
 }  // namespace
 
-Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s) {
-  KW_TRY(const std::vector<Fit> fits, fits_of(model, device));
+Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s,
+                     const std::set<std::size_t>& taken) {
+  KW_TRY(std::vector<Fit> fits, fits_of(model, device));
+  for (const std::size_t i : taken) fits[i] = Fit::none;
   Kinds all(model, times, device);
   for (const Group& group : form_groups(model, fits)) {
     all.add(group, false);

@@ -1,10 +1,13 @@
 // What is worth a kernel of its own in a model, and how the time for finding it is shared.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "core/tunables.h"
 #include "models/groups.h"
 #include "models/model.h"
 #include "models/times.h"
@@ -20,8 +23,18 @@ struct GroupKind {
   double in_model_ns = 0;          // of all of them together, inside of the runtime
   std::optional<double> least_ns;  // likewise
   bool is_tail = false;            // of another kind's groups, without their first node
+  bool is_region = false;          // one large group, with a kernel that was not searched (regions.h)
 
   double saving_ns() const { return least_ns ? std::max(0.0, in_model_ns - *least_ns) : in_model_ns; }
+};
+
+// A kernel for a kind of groups.
+struct KindKernel {
+  std::string technique;
+  std::string file, source;
+  Settings settings;
+  std::optional<double> alone_ns;  // as the judge timed it; none: it was not timed alone
+  bool uses_threads = false;       // it gives work to the threads that the runtime lends
 };
 
 struct Plan {
@@ -29,8 +42,9 @@ struct Plan {
   std::size_t left_out = 0;      // kinds whose possible saving is too small, or for which there is no time
 };
 
-// As many kinds as `within_s` seconds are enough for.
-Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s);
+// As many kinds as `within_s` seconds are enough for. Nodes that are `taken` have a kernel already.
+Result<Plan> plan_of(const Model& model, const ModelTimes& times, const std::string& device, double within_s,
+                     const std::set<std::size_t>& taken = {});
 
 // A group that gets its kind's kernel.
 struct Chosen {

@@ -17,7 +17,7 @@ namespace kw::models {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kOriginal[] = "original", kTwin[] = "twin", kFixed[] = "fixed";
+constexpr char kFixed[] = "fixed";
 constexpr double kTrial_s = 4;
 constexpr double kFinal_s = 12;
 constexpr int kTrialCases = 1, kFinalCases = 4;
@@ -31,33 +31,37 @@ struct Attempt {
   fs::path model;
 };
 
+Ratio ratio(const Race& race, const std::string& fast, const std::string& slow) {
+  std::vector<Pair> pairs;
+  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
+  return ratio_of_pairs(pairs, 1);
+}
+
+bool is_right(const Race& race, const std::string& name) {
+  for (const auto& outputs : race.cases.at(name)) {
+    if (!std::ranges::all_of(outputs, [](const Difference& one) { return one.within(); })) return false;
+  }
+  return true;
+}
+
 class Workshop {
  public:
-  Workshop(const Model& model, const ModelTimes& times, const Plan& plan, const std::vector<runs::SearchedTask>& found,
-           const Runtime& runtime, const RunTerms& terms, const std::string& device, WorkFolder folder)
+  Workshop(const Model& model, const Candidates& candidates, const Runtime& runtime, const RunTerms& terms,
+           const std::string& device, WorkFolder folder)
       : model_(model),
-        times_(times),
-        plan_(plan),
+        all_(candidates),
         runtime_(runtime),
         terms_(terms),
         device_(device),
         folder_(std::move(folder)),
-        domain_("kernelwright." + compose::file_stem(model.file().stem().string())) {
-    for (const GroupKind& kind : plan.kinds) {
-      const auto one = std::ranges::find(found, kind.task.name, &runs::SearchedTask::task);
-      searched_.push_back(one != found.end());
-      kernels_.push_back(one == found.end() || !one->verdict.accepted() || !one->verdict.time_ns ? nullptr : &*one);
-    }
-  }
+        domain_("kernelwright." + compose::file_stem(model.file().stem().string())) {}
 
   Result<PutBack> work(const fs::path& out, const Tell& tell) {
     PutBack outcome;
     outcome.kinds = kinds_so_far();
-    if (std::ranges::none_of(kernels_, [](const auto* one) { return one != nullptr; })) {
-      outcome.why = plan_.kinds.empty() ? "no group of nodes is worth a kernel"
-                    : std::ranges::find(searched_, true) == searched_.end()
-                        ? "there was no time for any kernel; --within gives more"
-                        : "no kernel was found that is right";
+    if (std::ranges::none_of(all_.kernels, [](const auto& one) { return one.has_value(); })) {
+      outcome.why = all_.kinds.empty() ? "no group of nodes is worth a kernel" : all_.why_none.front();
       return outcome;
     }
     KW_CHECK(write_original());
@@ -78,28 +82,46 @@ class Workshop {
     return outcome;
   }
 
+  // Those of the best choice of regions.
+  Result<std::vector<std::size_t>> regions_that_gain() {
+    KW_CHECK(write_original());
+    KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
+    PutBack outcome;
+    outcome.kinds = kinds_so_far();
+    KW_TRY(std::optional<Attempt> best, best_of(first_attempts()));
+    if (best) {
+      KW_TRY(best, without_losers(*best, outcome));
+    }
+    std::vector<std::size_t> gaining;
+    if (best) {
+      for (const Chosen& one : best->chosen) gaining.push_back(one.kind);
+    }
+    return gaining;
+  }
+
  private:
   fs::path library_folder() const { return folder_.path() / "library"; }
 
   double before_ns(std::size_t kind) const {
-    return plan_.kinds[kind].in_model_ns / static_cast<double>(plan_.kinds[kind].groups.size());
+    return all_.kinds[kind].in_model_ns / static_cast<double>(all_.kinds[kind].groups.size());
   }
-  double kernel_ns(std::size_t kind) const { return *kernels_[kind]->verdict.time_ns; }
+  // A region's kernel was not timed alone: it counts as one that takes half of what it replaces, until it has run.
+  double kernel_ns(std::size_t kind) const { return all_.kernels[kind]->alone_ns.value_or(0.5 * before_ns(kind)); }
   bool is_blocked(std::size_t kind) const {
-    return std::ranges::find(kBlocked, model_.node(plan_.kinds[kind].groups[0].nodes[0]).op) != std::end(kBlocked);
+    return std::ranges::find(kBlocked, model_.node(all_.kinds[kind].groups[0].nodes[0]).op) != std::end(kBlocked);
   }
 
   std::vector<KindOutcome> kinds_so_far() const {
     std::vector<KindOutcome> all;
-    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
-      const GroupKind& kind = plan_.kinds[i];
+    for (std::size_t i = 0; i < all_.kinds.size(); ++i) {
+      const GroupKind& kind = all_.kinds[i];
       KindOutcome one{.op = kind.op, .groups = kind.groups.size(), .before_ns = kind.in_model_ns};
-      if (kernels_[i] == nullptr) {
-        one.why = searched_[i] ? "no kernel was found that is right" : "there was no time for it; --within gives more";
+      if (!all_.kernels[i]) {
+        one.why = all_.why_none[i];
       } else {
-        one.technique = kernels_[i]->technique;
-        one.kernel_ns = kernel_ns(i) * static_cast<double>(kind.groups.size());
-        if (kernels_[i]->technique == "plain") one.why = "no technique serves it: keep the framework's kernel";
+        one.technique = all_.kernels[i]->technique;
+        one.kernel_ns = all_.kernels[i]->alone_ns.value_or(0) * static_cast<double>(kind.groups.size());
+        if (all_.kernels[i]->technique == "plain") one.why = "no technique serves it: keep the framework's kernel";
       }
       all.push_back(std::move(one));
     }
@@ -109,14 +131,14 @@ class Workshop {
   // The given kinds, or all that have a kernel.
   std::vector<LibraryKernel> library_kernels(const std::set<std::size_t>& only) const {
     std::vector<LibraryKernel> all;
-    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
-      if (kernels_[i] == nullptr || (!only.empty() && !only.contains(i))) continue;
-      all.push_back({.op = plan_.kinds[i].op,
-                     .task = plan_.kinds[i].task,
-                     .source = {kernels_[i]->file, kernels_[i]->source},
-                     .settings = kernels_[i]->settings,
-                     .about = fmt::format("{}: {}, {} alone", plan_.kinds[i].op, kernels_[i]->technique,
-                                          time_text(kernel_ns(i)))});
+    for (std::size_t i = 0; i < all_.kinds.size(); ++i) {
+      if (!all_.kernels[i] || (!only.empty() && !only.contains(i))) continue;
+      all.push_back({.op = all_.kinds[i].op,
+                     .task = all_.kinds[i].task,
+                     .source = {all_.kernels[i]->file, all_.kernels[i]->source},
+                     .settings = all_.kernels[i]->settings,
+                     .about = fmt::format("{}: {}", all_.kinds[i].op, all_.kernels[i]->technique),
+                     .uses_threads = all_.kernels[i]->uses_threads});
     }
     return all;
   }
@@ -125,8 +147,8 @@ class Workshop {
   template <class Wanted>
   std::vector<Chosen> choose(double least_gain, Wanted&& wanted) const {
     std::vector<std::pair<double, std::size_t>> kinds;
-    for (std::size_t i = 0; i < plan_.kinds.size(); ++i) {
-      if (kernels_[i] == nullptr || kernels_[i]->technique == "plain" || !wanted(i)) continue;
+    for (std::size_t i = 0; i < all_.kinds.size(); ++i) {
+      if (!all_.kernels[i] || all_.kernels[i]->technique == "plain" || !wanted(i)) continue;
       const double gain = before_ns(i) - kernel_ns(i);
       if (gain > least_gain * before_ns(i)) kinds.emplace_back(gain, i);
     }
@@ -134,8 +156,8 @@ class Workshop {
     std::vector<Chosen> chosen;
     std::set<std::size_t> taken;
     for (const auto& [gain, kind] : kinds) {
-      for (std::size_t g = 0; g < plan_.kinds[kind].groups.size(); ++g) {
-        const auto& nodes = plan_.kinds[kind].groups[g].nodes;
+      for (std::size_t g = 0; g < all_.kinds[kind].groups.size(); ++g) {
+        const auto& nodes = all_.kinds[kind].groups[g].nodes;
         if (std::ranges::any_of(nodes, [&](std::size_t node) { return taken.contains(node); })) continue;
         taken.insert(nodes.begin(), nodes.end());
         chosen.push_back({kind, g});
@@ -149,12 +171,16 @@ class Workshop {
     const auto add = [&](const std::string& name, std::vector<Chosen> chosen) {
       if (!chosen.empty()) all.push_back({name, std::move(chosen), {}});
     };
+    const auto is_region = [&](std::size_t kind) { return all_.kinds[kind].is_region; };
+    add("regions", choose(0, is_region));
     add("gains", choose(0, [](std::size_t) { return true; }));
-    add("large_gains", choose(0.3, [](std::size_t) { return true; }));
+    const bool any_region = !all.empty() && all[0].name == "regions";
+    if (any_region && all[0].chosen.size() == all[1].chosen.size()) all.pop_back();  // the same
+    add("large_gains", choose(0.3, [&](std::size_t kind) { return !is_region(kind); }));
     // What the runtime has a layout of its own for stays the runtime's.
-    add("around", choose(0, [&](std::size_t kind) { return !is_blocked(kind); }));
+    add("around", choose(0, [&](std::size_t kind) { return !is_region(kind) && !is_blocked(kind); }));
     // Everything, also what loses a little: without the runtime's layout there are no changes of it.
-    add("most", choose(-0.25, [&](std::size_t kind) { return !plan_.kinds[kind].is_tail; }));
+    add("most", choose(-0.25, [&](std::size_t kind) { return !is_region(kind) && !all_.kinds[kind].is_tail; }));
     return all;
   }
 
@@ -167,7 +193,7 @@ class Workshop {
   }
 
   Status write_attempt(Attempt& attempt) const {
-    KW_TRY(const std::string bytes, model_with(model_, plan_.kinds, attempt.chosen, domain_));
+    KW_TRY(const std::string bytes, model_with(model_, all_.kinds, attempt.chosen, domain_));
     attempt.model = folder_.path() / (attempt.name + ".onnx");
     return write_file(attempt.model, bytes);
   }
@@ -182,20 +208,6 @@ class Workshop {
       sessions.push_back({attempt.name, attempt.model, library_folder() / kLibraryFile});
     }
     return sessions;
-  }
-
-  static Ratio ratio(const Race& race, const std::string& fast, const std::string& slow) {
-    std::vector<Pair> pairs;
-    const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
-    return ratio_of_pairs(pairs, 1);
-  }
-
-  static bool is_right(const Race& race, const std::string& name) {
-    for (const auto& outputs : race.cases.at(name)) {
-      if (!std::ranges::all_of(outputs, [](const Difference& one) { return one.within(); })) return false;
-    }
-    return true;
   }
 
   // The fastest that is right and faster than the original.
@@ -226,7 +238,7 @@ class Workshop {
     std::set<std::size_t> losers;
     for (const auto& [kind, ns] : before) {
       double inside = 0;
-      for (const NodeTime& node : profile.fused) inside += node.op == plan_.kinds[kind].op ? node.ns : 0;
+      for (const NodeTime& node : profile.fused) inside += node.op == all_.kinds[kind].op ? node.ns : 0;
       outcome.kinds[kind].inside_ns = inside;
       if (inside > ns) losers.insert(kind);
     }
@@ -243,6 +255,7 @@ class Workshop {
     terms.seconds = kFinal_s;
     KW_TRY(const Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
     outcome.runtime = "ONNX Runtime " + race.version;
+    outcome.threads = terms.threads;
     outcome.speedup = ratio(race, attempt.name, kOriginal);
     outcome.twin = ratio(race, kTwin, kOriginal);
     outcome.fixed = ratio(race, kFixed, kOriginal);
@@ -257,13 +270,8 @@ class Workshop {
         if (!outputs[i].within() || part(outputs[i]) > part(outcome.outputs[i])) outcome.outputs[i] = outputs[i];
       }
     }
-    if (!is_right(race, attempt.name)) {
-      outcome.why = "its outputs differ from the original's by more than the bound";
-    } else if (outcome.speedup.low <= std::max(1.0, outcome.twin.high)) {
-      outcome.why = "it was not faster than the original by more than two equal models differ";
-    } else {
-      outcome.gained = true;
-    }
+    outcome.why = why_taken_back(race, attempt.name);
+    outcome.gained = outcome.why.empty();
     for (const Chosen& one : attempt.chosen) outcome.kinds[one.kind].used = outcome.gained;
     for (std::size_t i = 0; i < outcome.kinds.size(); ++i) {
       KindOutcome& kind = outcome.kinds[i];
@@ -282,7 +290,7 @@ class Workshop {
     fs::create_directories(sources, error);
     for (const std::size_t kind : used) {  // what is built already
       for (const char* ending : {".cpp", ".o"}) {
-        const std::string name = plan_.kinds[kind].op + ending;
+        const std::string name = all_.kinds[kind].op + ending;
         fs::copy_file(library_folder() / name, sources / name, fs::copy_options::overwrite_existing, error);
       }
     }
@@ -306,15 +314,12 @@ class Workshop {
   }
 
   const Model& model_;
-  const ModelTimes& times_;
-  const Plan& plan_;
+  const Candidates& all_;
   const Runtime& runtime_;
   const RunTerms& terms_;
   const std::string device_;
   const WorkFolder folder_;
   const std::string domain_;
-  std::vector<const runs::SearchedTask*> kernels_;  // of each kind; null: none
-  std::vector<bool> searched_;                      // of each kind: its turn came
 };
 
 std::string ratio_text(const Ratio& ratio) {
@@ -325,11 +330,30 @@ Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"low", 
 
 }  // namespace
 
-Result<PutBack> put_back(const Model& model, const ModelTimes& times, const Plan& plan,
-                         const std::vector<runs::SearchedTask>& found, const Runtime& runtime, const RunTerms& terms,
-                         const fs::path& out, const std::string& device, const Tell& tell) {
+std::string why_taken_back(const Race& race, const std::string& version) {
+  if (!is_right(race, version)) return "its outputs differ from the original's by more than the bound";
+  if (ratio(race, version, kOriginal).low <= std::max(1.0, ratio(race, kTwin, kOriginal).high))
+    return "it was not faster than the original by more than two equal models differ";
+  return "";
+}
+
+void Candidates::add(GroupKind kind, std::optional<KindKernel> kernel, std::string why) {
+  kinds.push_back(std::move(kind));
+  kernels.push_back(std::move(kernel));
+  why_none.push_back(std::move(why));
+}
+
+Result<std::vector<std::size_t>> regions_that_gain(const Model& model, const Candidates& regions,
+                                                   const Runtime& runtime, const RunTerms& terms,
+                                                   const std::string& device) {
   KW_TRY(WorkFolder folder, WorkFolder::make());
-  return Workshop(model, times, plan, found, runtime, terms, device, std::move(folder)).work(out, tell);
+  return Workshop(model, regions, runtime, terms, device, std::move(folder)).regions_that_gain();
+}
+
+Result<PutBack> put_back(const Model& model, const Candidates& candidates, const Runtime& runtime,
+                         const RunTerms& terms, const fs::path& out, const std::string& device, const Tell& tell) {
+  KW_TRY(WorkFolder folder, WorkFolder::make());
+  return Workshop(model, candidates, runtime, terms, device, std::move(folder)).work(out, tell);
 }
 
 std::string outcome_as_text(const PutBack& outcome) {
@@ -343,9 +367,9 @@ std::string outcome_as_text(const PutBack& outcome) {
   }
   text += "\n";
   if (!outcome.gained) return text + fmt::format("keep the model as it is: {}\n", outcome.why);
-  text += fmt::format("speed      {} times the original in {} ({} -> {}; {} rounds in random order)\n",
-                      ratio_text(outcome.speedup), outcome.runtime, time_text(outcome.original_ns),
-                      time_text(outcome.model_ns), outcome.rounds);
+  text += fmt::format("speed      {} times the original in {}, {} ({} -> {}; {} rounds in random order)\n",
+                      ratio_text(outcome.speedup), outcome.runtime, threads_text(outcome.threads),
+                      time_text(outcome.original_ns), time_text(outcome.model_ns), outcome.rounds);
   text += fmt::format("twin       {}: the original against itself\n", ratio_text(outcome.twin));
   text += fmt::format("lengths    {}: the original with its open lengths fixed, without any kernel\n",
                       ratio_text(outcome.fixed));
@@ -382,6 +406,7 @@ std::string outcome_as_json(const PutBack& outcome) {
   Json json = {{"gained", outcome.gained}, {"why", outcome.why}, {"kernels", kinds}};
   if (!outcome.runtime.empty()) {
     json["runtime"] = outcome.runtime;
+    json["threads"] = outcome.threads;
     json["original_ns"] = outcome.original_ns;
     json["model_ns"] = outcome.model_ns;
     json["speedup"] = ratio_json(outcome.speedup);

@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "models/plan.h"
 #include "models/runtime.h"
-#include "runs/search_run.h"
 
 namespace kw::models {
 
@@ -35,6 +34,7 @@ struct PutBack {
   bool gained = false;                   // false: the original model is the one to keep, and nothing was written
   std::string why;                       // nothing was gained
   std::string runtime;                   // "ONNX Runtime 1.31.1"
+  int threads = 1;                       // of both
   double original_ns = 0, model_ns = 0;  // medians
   Ratio speedup;                         // over the original
   Ratio twin;                            // of the original over itself: what equal models show
@@ -47,11 +47,32 @@ struct PutBack {
 
 using Tell = std::function<void(const std::string& line)>;
 
+// Kinds of groups with their kernels.
+struct Candidates {
+  std::vector<GroupKind> kinds;
+  std::vector<std::optional<KindKernel>> kernels;  // of each kind; none: there is none
+  std::vector<std::string> why_none;               // of each kind
+
+  void add(GroupKind kind, std::optional<KindKernel> kernel, std::string why_none = {});
+};
+
+// Of these regions those that are faster in the whole model.
+Result<std::vector<std::size_t>> regions_that_gain(const Model& model, const Candidates& regions,
+                                                   const Runtime& runtime, const RunTerms& terms,
+                                                   const std::string& device);
+
+// What the versions of a race are called against which another one is held.
+inline constexpr char kOriginal[] = "original", kTwin[] = "twin";
+
+// Why a version is not kept after a race with the original and its twin; empty: it is right, and faster by more than
+// the two equal models differ.
+std::string why_taken_back(const Race& race, const std::string& version);
+
 // Writes into `out`, which exists: model.onnx, libkernels.so, library/ with the sources, run.py, README.md,
 // report.json.
-Result<PutBack> put_back(const Model& model, const ModelTimes& times, const Plan& plan,
-                         const std::vector<runs::SearchedTask>& found, const Runtime& runtime, const RunTerms& terms,
-                         const std::filesystem::path& out, const std::string& device, const Tell& tell);
+Result<PutBack> put_back(const Model& model, const Candidates& candidates, const Runtime& runtime,
+                         const RunTerms& terms, const std::filesystem::path& out, const std::string& device,
+                         const Tell& tell);
 
 std::string outcome_as_text(const PutBack& outcome);
 std::string outcome_as_json(const PutBack& outcome);

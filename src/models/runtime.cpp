@@ -15,12 +15,17 @@ namespace {
 
 constexpr std::chrono::seconds kMostTime{300};  // for loading and running a model
 
-Json terms_json(const RunTerms& terms, const fs::path& folder) {
-  std::vector<Json> inputs;
-  for (const auto& [name, type] : terms.inputs) {
+std::vector<Json> types_json(const std::vector<NamedType>& types) {
+  std::vector<Json> rows;
+  for (const auto& [name, type] : types) {
     std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
-    inputs.push_back({{"name", name}, {"dtype", std::string(name_of(type.dtype))}, {"shape", shape}});
+    rows.push_back({{"name", name}, {"dtype", std::string(name_of(type.dtype))}, {"shape", shape}});
   }
+  return rows;
+}
+
+Json terms_json(const RunTerms& terms, const fs::path& folder) {
+  const std::vector<Json> inputs = types_json(terms.inputs);
   return {{"threads", terms.threads}, {"inputs", inputs},          {"given", terms.given.string()},
           {"seed", terms.seed},       {"folder", folder.string()}, {"seconds", terms.seconds}};
 }
@@ -76,6 +81,8 @@ Difference difference_from(const Json& row) {
 
 }  // namespace
 
+std::string threads_text(int threads) { return threads == 1 ? "one thread" : fmt::format("{} threads", threads); }
+
 Result<WorkFolder> WorkFolder::make() {
   std::string name = (fs::temp_directory_path() / "kw_model_XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr)
@@ -119,6 +126,25 @@ Result<Profile> Runtime::profile(const fs::path& model, const fs::path& library,
   }
 }
 
+Result<std::vector<Difference>> Runtime::record(const fs::path& model, const RunTerms& terms,
+                                                const fs::path& to) const {
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
+  Json job = terms_json(terms, folder.path());
+  job["do"] = "record";
+  job["model"] = model.string();
+  job["to"] = to.string();
+  KW_TRY(const Json answer, ask(rival_, folder.path(), job));
+  try {
+    std::vector<Difference> outputs;
+    for (std::size_t i = 0; i < answer["outputs"].size(); ++i) {
+      outputs.push_back(difference_from(answer["outputs"].at(i)));
+    }
+    return outputs;
+  } catch (const JsonError& error) {
+    return fail("ONNX Runtime's worker gave an answer that cannot be read: {}", error.what());
+  }
+}
+
 Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms& terms, int cases) const {
   KW_TRY(const WorkFolder folder, WorkFolder::make());
   Json job = terms_json(terms, folder.path());
@@ -126,8 +152,12 @@ Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms&
   job["cases"] = cases;
   std::vector<Json> sessions;
   for (const ModelVersion& one : all) {
-    sessions.push_back({{"name", one.name}, {"model", one.model.string()}, {"library", one.library.string()}});
+    sessions.push_back({{"name", one.name},
+                        {"model", one.model.string()},
+                        {"library", one.library.string()},
+                        {"standalone", one.standalone.string()}});
   }
+  job["outputs"] = types_json(terms.outputs);
   job["sessions"] = sessions;
   KW_TRY(const Json answer, ask(rival_, folder.path(), job));
   try {

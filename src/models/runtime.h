@@ -39,7 +39,11 @@ struct RunTerms {
   int threads = 1;
   std::uint64_t seed = 1;
   double seconds = 3;
+  std::vector<NamedType> outputs = {};  // where a version without a framework runs
 };
+
+// "one thread", "2 threads"
+std::string threads_text(int threads);
 
 // A node of the graph that the runtime made of a model.
 struct NodeTime {
@@ -60,7 +64,8 @@ struct Profile {
 struct ModelVersion {
   std::string name;
   std::filesystem::path model;
-  std::filesystem::path library = {};  // of custom operators; empty: none
+  std::filesystem::path library = {};     // of custom operators; empty: none
+  std::filesystem::path standalone = {};  // a library without any framework in place of a model (standalone.h)
 };
 
 // How an output differs from the first version's.
@@ -93,6 +98,10 @@ class Runtime {
   std::string version() const { return rival_.version(); }
   Result<Profile> profile(const std::filesystem::path& model, const std::filesystem::path& library,
                           const RunTerms& terms) const;
+  // Runs the model once and leaves in the folder inputs.bin and outputs.bin: the bytes of each, padded to 64. How its
+  // outputs differ from those without optimisations.
+  Result<std::vector<Difference>> record(const std::filesystem::path& model, const RunTerms& terms,
+                                         const std::filesystem::path& folder) const;
   // The first is what the others are held to. `cases` sets of inputs are compared where they are drawn.
   Result<Race> race(const std::vector<ModelVersion>& all, const RunTerms& terms, int cases = 3) const;
 

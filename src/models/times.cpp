@@ -22,8 +22,11 @@ class Trace {
  public:
   Trace(const Model& model, const suites::OnnxModel& optimized) : model_(model) {
     for (const suites::OnnxNode& one : optimized.nodes) {
-      const int node = node_behind(one.node);
-      if (node >= 0) by_name_[one.node.name] = static_cast<std::size_t>(node);
+      Node plain = one.node;  // as the runtime calls it and its results
+      plain.name = optimized.in_file(plain.name);
+      for (std::string& output : plain.outputs) output = optimized.in_file(output);
+      const int node = node_behind(plain);
+      if (node >= 0) by_name_[plain.name] = static_cast<std::size_t>(node);
     }
     for (const auto& [name, node] : by_name_) present_.insert(node);
     for (std::size_t i = 0; i < model.count(); ++i) owner_.push_back(find_owner(i));
@@ -159,16 +162,39 @@ ModelTimes without_times(const Model& model, const std::string& device) {
 
 RunTerms terms_of(const Model& model) { return {.inputs = model.tasks().inputs()}; }
 
+namespace {
+
+// The time of a node with others inside has theirs in it: what is left of it without them, by the runtime's names.
+void take_inner_times_off(const suites::OnnxModel& graph, std::vector<NodeTime>& times) {
+  std::map<std::string, double> gross, inner;
+  for (const NodeTime& one : times) gross[one.name] += one.ns;
+  for (const suites::OnnxNode& one : graph.nodes) {
+    if (one.scope == 0) continue;
+    const auto found = gross.find(graph.in_file(one.node.name));
+    const Node& owner = graph.nodes[graph.scopes[one.scope].owner].node;
+    if (found != gross.end()) inner[graph.in_file(owner.name)] += found->second;
+  }
+  for (NodeTime& one : times) {
+    if (const auto found = inner.find(one.name); found != inner.end()) one.ns = std::max(0.0, one.ns - found->second);
+  }
+}
+
+}  // namespace
+
 Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, const RunTerms& terms,
                                    const std::string& device) {
   KW_TRY(const WorkFolder folder, WorkFolder::make());
   KW_TRY(const std::string numbered, suites::edit_onnx(model.onnx(), model.bytes(), {.number_names = true}));
   const auto file = folder.path() / "numbered.onnx";
   KW_CHECK(write_file(file, numbered));
-  KW_TRY(const Profile profile, runtime.profile(file, {}, terms));
+  KW_TRY(Profile profile, runtime.profile(file, {}, terms));
   KW_TRY(const suites::OnnxModel optimized, suites::parse_onnx(profile.optimized, "the runtime's own graph"));
+  KW_TRY(const suites::OnnxModel plain, suites::parse_onnx(numbered, "the numbered graph"));
+  take_inner_times_off(optimized, profile.fused);
+  take_inner_times_off(plain, profile.unfused);
 
   ModelTimes times{.runtime = "ONNX Runtime " + profile.version,
+                   .threads = terms.threads,
                    .total_ns = quantile(profile.total_ns, 0.1),
                    .median_ns = median_of(profile.total_ns),
                    .calls = profile.total_ns.size()};
@@ -255,9 +281,9 @@ std::string times_as_text(const Model& model, const ModelTimes& times, std::size
   std::size_t computing = 0;
   for (const TimeRow& row : times.rows) computing += row.nodes.size();
   if (times.total_ns == 0) return untimed_text(model, times, most_rows);
-  std::string text = fmt::format("{}: {} a call in {}, one thread (tenth percentile of {} calls; median {})\n",
+  std::string text = fmt::format("{}: {} a call in {}, {} (tenth percentile of {} calls; median {})\n",
                                  model.file().filename().string(), time_text(times.total_ns), times.runtime,
-                                 times.calls, time_text(times.median_ns));
+                                 threads_text(times.threads), times.calls, time_text(times.median_ns));
   text +=
       fmt::format("{} nodes that compute, {} kinds of them; {} and {} for changes of layout and the rest of a call\n\n",
                   computing, times.rows.size(), time_text(times.layout_ns), time_text(times.rest_ns));
@@ -293,10 +319,9 @@ std::string times_as_json(const Model& model, const ModelTimes& times) {
                 {"obstacle", row.obstacle.empty() ? Json(nullptr) : Json(row.obstacle)}};
     rows.push_back(std::move(one));
   }
-  return Json{{"model", model.file().string()}, {"runtime", times.runtime},
-              {"total_ns", times.total_ns},     {"median_ns", times.median_ns},
-              {"calls", times.calls},           {"layout_ns", times.layout_ns},
-              {"rest_ns", times.rest_ns},       {"rows", rows}}
+  return Json{{"model", model.file().string()}, {"runtime", times.runtime},     {"threads", times.threads},
+              {"total_ns", times.total_ns},     {"median_ns", times.median_ns}, {"calls", times.calls},
+              {"layout_ns", times.layout_ns},   {"rest_ns", times.rest_ns},     {"rows", rows}}
              .dump(1) +
          "\n";
 }

@@ -33,6 +33,7 @@ struct TimeRow {
 
 struct ModelTimes {
   std::string runtime;  // "ONNX Runtime 1.31.1"
+  int threads = 1;
   // Of a call: the tenth percentile, since whatever else runs on the machine lengthens whole calls far more often than
   // single nodes, whose times are medians; and the median.
   double total_ns = 0, median_ns = 0;

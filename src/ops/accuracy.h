@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/dtype.h"
 
@@ -36,6 +37,9 @@ inline constexpr Accuracy kRounded{.ulps = 1};                                  
 inline constexpr Accuracy kFunction{.ulps = 8, .flushes = true};                          // exp, log, sin, ...
 inline constexpr Accuracy kFunctionAroundOne{.ulps = 8, .absolute = 8, .flushes = true};  // formulas with 1 + f(x)
 
+// What sums and statistics are computed in: float16 and bfloat16 are summed in float32, as ONNX asks of normalisations.
+inline DType working_type(DType dtype) { return dtype == DType::float64 ? DType::float64 : DType::float32; }
+
 // Of a sum of `terms` terms whose magnitudes add up to `magnitude`, in any order. The worst case grows with the number
 // of terms, but roundings are as good as random and grow with its root (Higham and Mary, 2019); sequential sums of
 // drawn numbers stay well within eight times that.
@@ -49,15 +53,16 @@ inline double sum_bound(std::int64_t terms, double magnitude, DType dtype) {
 // squares. Partial sums walk to the result in steps of the terms' size, and every addition rounds one of them: the
 // deviation is at most half of u * (root(n) * |sum| + root(n * squares)). Ten of those; half precision inside shows up
 // to n = 10^5.
+//
+// Terms so large that a sum of some of them may leave the range, of either sign: nothing is certain then, although the
+// whole may be a number.
 inline double drawn_sum_bound(std::int64_t terms, double sum, double squares, DType dtype) {
   if (!std::isfinite(sum)) return 0;
   const double n = static_cast<double>(terms);
-  const double walk = std::sqrt(n * squares);
+  const double walk = std::sqrt(n * squares);  // no sum of some terms is larger
+  if (terms > 1 && walk > largest_finite(working_type(dtype))) return std::numeric_limits<double>::infinity();
   return unit_roundoff(dtype) * std::min((n + 2) * walk, 5 * (std::sqrt(n) * std::fabs(sum) + walk)) +
          smallest_subnormal(dtype);
 }
-
-// What sums and statistics are computed in: float16 and bfloat16 are summed in float32, as ONNX asks of normalisations.
-inline DType working_type(DType dtype) { return dtype == DType::float64 ? DType::float64 : DType::float32; }
 
 }  // namespace kw::ops

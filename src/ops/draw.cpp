@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 namespace kw::ops {
@@ -40,10 +41,14 @@ class RealSource {
   RealSource(const Domain& domain, const Spread* spread, InputClass input_class, DType dtype, Reach reach,
              Random& random)
       : domain_(domain), spread_(spread), input_class_(input_class), dtype_(dtype), reach_(reach), random_(random) {
+    // Few different ones. Sometimes none is above zero, or none below: then zeros of both signs are the largest.
+    const double scale = random_.pick({0.25, 0.25, 1.0}), one_sign = random_.unit();
     for (int i = 0; i < 6; ++i) {
-      few_.push_back(
-          folded(random_.chance(0.25) ? 0.0 : std::round(random_.normal() * 8) / 4, domain.low, domain.high));
+      double value = random_.chance(0.25) ? 0.0 : std::round(random_.normal() * 2 / scale) * scale;
+      if (one_sign < 0.2) value = one_sign < 0.1 ? std::fabs(value) : -std::fabs(value);
+      few_.push_back(folded(value, domain.low, domain.high));
     }
+    whole_ = random_.chance(0.2);
   }
 
   void fill(std::span<float> elements) {
@@ -52,7 +57,8 @@ class RealSource {
       if (input_class_ == InputClass::special && !elements.empty()) {
         // Ends are what code treats differently.
         if (random_.chance(0.4)) elements.front() = static_cast<float>(rare());
-        if (random_.chance(0.4)) elements.back() = static_cast<float>(rare());
+        if (random_.chance(0.7)) elements.back() = static_cast<float>(rare());
+        if (domain_.nans) vary_nans(elements);
       }
       return;
     }
@@ -88,9 +94,11 @@ class RealSource {
       case InputClass::tails:
         return tail();
       case InputClass::ties:
-        return random_.pick(few_);
-      case InputClass::edges:
-        return random_.chance(0.6) ? edge() : typical();
+        return tie();
+      case InputClass::edges: {
+        const double chosen = random_.unit();
+        return chosen < 0.45 ? edge() : chosen < 0.65 ? written() : typical();
+      }
       case InputClass::special:
         return special();
       case InputClass::wide:
@@ -110,6 +118,42 @@ class RealSource {
     const double far = std::min(domain_.far, largest_finite(dtype_) / 4);
     const double magnitude = std::min(std::exp(2.0 * random_.normal()), far);
     return folded(random_.sign() * magnitude, std::max(domain_.low, -far), std::min(domain_.high, far));
+  }
+
+  // NaNs of both signs, quiet and signalling, with any payload.
+  void vary_nans(std::span<float> elements) {
+    for (float& element : elements) {
+      if (!std::isnan(element)) continue;
+      const auto bits = static_cast<std::uint32_t>(random_.bits());
+      const std::uint32_t payload = bits >> 31 != 0 ? 0x400000 | (bits & 0x3fffff) : 1u << (bits & 0xff) % 22;
+      const std::uint32_t nan = 0x7f800000 | payload | (bits << 1 & 0x80000000);
+      std::memcpy(&element, &nan, sizeof nan);
+    }
+  }
+
+  double tie() {
+    if (whole_) return near(static_cast<double>(random_.integer(-128, 255)));
+    const double value = random_.pick(few_);
+    return value == 0 ? std::copysign(0.0, random_.sign()) : value;
+  }
+
+  // A number that people write down: a whole one, a short decimal, a power of ten.
+  double written() {
+    switch (random_.integer(0, 3)) {
+      case 0:
+        return near(static_cast<double>(random_.integer(-16, 16)));
+      case 1:
+        return near(static_cast<double>(random_.integer(-300, 300)));
+      case 2:
+        return near(static_cast<double>(random_.integer(-100, 100)) / random_.pick({10.0, 100.0}));
+      default:
+        return near(random_.sign() * std::pow(10.0, static_cast<double>(random_.integer(-8, 6))));
+    }
+  }
+
+  // As it is, where such numbers are drawn.
+  double near(double value) {
+    return value >= domain_.low && value <= domain_.high && std::fabs(value) <= domain_.far ? value : typical();
   }
 
   double edge() {
@@ -139,14 +183,12 @@ class RealSource {
   // Special for sure.
   double rare() {
     const double infinity = random_.sign() * INFINITY;
-    switch (random_.integer(0, 3)) {
+    if (domain_.nans && random_.chance(0.6)) return NAN;
+    switch (random_.integer(0, 2)) {
       case 0:
-        if (domain_.nans) return NAN;
-        break;
-      case 1:
         if (domain_.infinities && infinity >= domain_.low && infinity <= domain_.high) return infinity;
         break;
-      case 2:
+      case 1:
         return inside(random_.sign() * 0.0);
       default:
         break;
@@ -174,6 +216,7 @@ class RealSource {
   Reach reach_;
   Random& random_;
   std::vector<double> few_;
+  bool whole_ = false;  // ties are whole numbers, many of them
 };
 
 std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, InputClass input_class,
@@ -214,10 +257,79 @@ const InputSpec* first_reader(const Graph& graph, int slot) {
   return nullptr;
 }
 
+// Whole rows that are as the row before, or zero. `row`: elements of one.
+template <class T>
+void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Random& random) {
+  if (row == 0) return;
+  const bool zeros = domain.low <= 0 && domain.high >= 0 && random.chance(0.5);
+  for (std::size_t at = zeros ? 0 : row; at + row <= values.size(); at += row) {
+    if (random.chance(0.5)) continue;
+    for (std::size_t i = at; i < at + row; ++i) values[i] = zeros ? T{} : values[i - row];
+  }
+}
+
+// Of inputs that are built.
+constexpr double kBuiltShare = 0.35;
+
+// How data is built that programs meet and chance hardly ever draws: mostly zeros, one element a row, a diagonal, a
+// triangle, columns of zeros, both halves of a matrix alike, signs in turn.
+template <class T>
+void build(std::span<T> values, const Shape& shape, bool both_signs, Random& random) {
+  const std::size_t columns = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
+  const std::size_t rows = shape.rank() < 2 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 2]);
+  if (values.empty()) return;
+  const auto keep = [&](auto&& kept) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!kept(i / columns % rows, i % columns)) values[i] = T{};
+    }
+  };
+  const double chosen = random.unit();
+  if (chosen < 0.25) {
+    const double share = std::exp2(-random.uniform(1, 7));
+    keep([&](std::size_t, std::size_t) { return random.chance(share); });
+  } else if (chosen < 0.4) {
+    std::size_t column = 0;
+    keep([&](std::size_t, std::size_t c) {
+      if (c == 0) column = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(columns) - 1));
+      return c == column;
+    });
+  } else if (chosen < 0.5) {
+    keep([](std::size_t r, std::size_t c) { return r == c; });
+  } else if (chosen < 0.65) {
+    const bool lower = random.chance(0.5);
+    keep([&](std::size_t r, std::size_t c) { return lower ? c <= r : c >= r; });
+  } else if (chosen < 0.75) {
+    const double share = random.uniform(0, 0.5);
+    std::vector<bool> zeros(columns);
+    for (std::size_t c = 0; c < columns; ++c) zeros[c] = random.chance(share);
+    zeros[static_cast<std::size_t>(random.integer(0, std::ssize(zeros) - 1))] = true;
+    keep([&](std::size_t, std::size_t c) { return !zeros[c]; });
+  } else if (chosen < 0.85 && rows == columns) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t r = i / columns % rows, c = i % columns;
+      if (c > r) values[i] = values[i - r * columns - c + c * columns + r];
+    }
+  } else if (chosen < 0.95 && both_signs) {
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = i % 2 == 0 ? std::fabs(values[i]) : -std::fabs(values[i]);
+      }
+    }
+  } else {
+    std::ranges::fill(values, T{});
+  }
+}
+
 // Patterns that programs meet and chance hardly ever draws: everything equal, in order, repeated, or of one sign.
-void arrange(std::span<float> values, const Domain& domain, InputClass input_class, Patterns allowed, Random& random) {
+void arrange(std::span<float> values, std::size_t row, const Domain& domain, InputClass input_class, Patterns allowed,
+             Random& random) {
   if (values.empty()) return;
   const double chosen = random.unit();
+  if (input_class == InputClass::special && allowed.equal && chosen < 0.15 && domain.infinities &&
+      domain.low == -domain.high) {
+    std::ranges::fill(values, static_cast<float>(random.sign() * INFINITY));
+    return;
+  }
   if (input_class == InputClass::ties) {
     if (!allowed.equal) return;
     const auto period = static_cast<std::size_t>(std::exp2(random.uniform(0, 7)));
@@ -230,10 +342,88 @@ void arrange(std::span<float> values, const Domain& domain, InputClass input_cla
     } else if (chosen < 0.5) {
       for (std::size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
     }
+  }
+  // Not special ones: NaN has no place in an order.
+  if (allowed.one_sign && row > 0 && chosen > 0.95 && input_class != InputClass::special) {
+    const bool upwards = random.chance(0.5);
+    for (std::size_t at = 0; at + row <= values.size(); at += row) {
+      const auto one = values.subspan(at, row);
+      if (upwards) std::ranges::sort(one);
+      if (!upwards) std::ranges::sort(one, std::greater<>());
+    }
     return;
   }
+  // Ties are short numbers, whose sums are exact. Long sums of equal terms that are not drift.
+  const bool exact = input_class == InputClass::ties || allowed.one_sign;
+  if (allowed.equal && exact && chosen > 0.7 && chosen < 0.95) return repeat_rows(values, row, domain, random);
+  if (input_class == InputClass::ties) return;
   if (!allowed.one_sign || domain.low != -domain.high || chosen > 0.3) return;
   for (float& value : values) value = chosen < 0.15 ? std::fabs(value) : -std::fabs(value);
+}
+
+// The like of integers and truth values, which no order of summation changes.
+void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool zeros, Random& random) {
+  if (tensor.count() == 0) return;
+  const double chosen = random.unit();
+  const auto count = static_cast<std::size_t>(tensor.count());
+  const auto all = [&](auto values) {
+    using T = typename decltype(values)::value_type;
+    if (chosen < 0.12) {
+      const T any = values[static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1))];
+      std::ranges::fill(values,
+                        random.pick({any, *std::ranges::min_element(values), *std::ranges::max_element(values)}));
+    } else if (chosen < 0.2) {
+      std::ranges::sort(values);
+    } else if (chosen < 0.28) {
+      const auto period = std::min(static_cast<std::size_t>(std::exp2(random.uniform(0, 7))), count);
+      for (std::size_t i = period; i < count; ++i) values[i] = values[i - period];
+    } else if (chosen < 0.36) {
+      repeat_rows(values, row, domain, random);
+    } else if (chosen < 0.4 && std::is_same_v<T, bool>) {
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i % 2 == 0);
+    } else if (chosen < 0.55 && zeros) {
+      build(values, tensor.shape(), false, random);
+    }
+  };
+  switch (tensor.dtype()) {
+    case DType::boolean:
+      return all(tensor.as<bool>());
+    case DType::int8:
+      return all(tensor.as<std::int8_t>());
+    case DType::uint8:
+      return all(tensor.as<std::uint8_t>());
+    case DType::int32:
+      return all(tensor.as<std::int32_t>());
+    case DType::int64:
+      return all(tensor.as<std::int64_t>());
+    default:
+      return;
+  }
+}
+
+// Now and then two inputs of one type are the same, or have elements in common, or one is the other's negative.
+void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
+  constexpr double kShare = 0.2;
+  for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
+    const std::size_t k = i + 1;
+    const auto free = [&](std::size_t slot) { return graph.inputs[slot].role == Role::input; };
+    if (!free(i) || !free(k) || tensors[i].type() != tensors[k].type() || !random.chance(kShare)) continue;
+    const InputSpec* one = first_reader(graph, static_cast<int>(i));
+    const InputSpec* other = first_reader(graph, static_cast<int>(k));
+    const auto like = [](const Domain& a, const Domain& b) { return a.low == b.low && a.high == b.high; };
+    if (one == nullptr || other == nullptr || !like(one->domain, other->domain)) continue;
+    const double chosen = random.unit();
+    if (chosen < 0.4 || tensors[i].dtype() != DType::float32) {
+      tensors[k] = tensors[i];
+      continue;
+    }
+    const bool negative = chosen > 0.8 && other->domain.low == -other->domain.high;
+    const auto from = tensors[i].as<float>();
+    auto to = tensors[k].as<float>();
+    for (std::size_t at = 0; at < to.size(); ++at) {
+      if (chosen > 0.8 || random.chance(0.3)) to[at] = negative ? -from[at] : from[at];
+    }
+  }
 }
 
 // A weight that came with values, as those of a model do.
@@ -285,11 +475,25 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
     const auto& spread = input.declared->spread;
     const Domain& domain = reader ? reader->domain : kAnywhere;
     draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reaches[slot]);
-    if (input_class != InputClass::typical && tensor.dtype() == DType::float32) {
-      arrange(tensor.as<float>(), domain, input_class, patterns, random);
+    if (input_class != InputClass::typical) {
+      const Shape& shape = input.type.shape;
+      const auto row = shape.rank() < 2 ? 0 : static_cast<std::size_t>(shape[shape.rank() - 1]);
+      // Sums of few and very small terms lose more than of many.
+      const bool few = input_class != InputClass::wide || patterns.one_sign;
+      const bool zeros = patterns.zeros && few && domain.low <= 0 && domain.high >= 0;
+      if (tensor.dtype() != DType::float32) {
+        arrange_exact(tensor, row, domain, zeros, random);
+      } else if (zeros && random.chance(kBuiltShare)) {
+        build(tensor.as<float>(), shape, domain.low == -domain.high, random);
+      } else {
+        arrange(tensor.as<float>(), row, domain, input_class, patterns, random);
+      }
     }
     tensors.push_back(std::move(tensor));
   }
+  // Where one input alone may be far out (reach.h), the other must not follow it.
+  const bool may_be_alike = input_class == InputClass::wide ? patterns.one_sign : patterns.equal;
+  if (input_class != InputClass::typical && may_be_alike) relate(graph, tensors, random);
   for (const GraphNode& node : graph.nodes) {
     if (!node.call.op->draw) continue;
     std::vector<Tensor*> own;

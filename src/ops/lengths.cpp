@@ -103,11 +103,13 @@ class Drawing {
   // All of them together may cost so many times the task's own shape, or this.
   static constexpr double kTimesCost = 10;
   static constexpr Size kFloor{.elements = 1 << 21, .flops = 4e7};
+  // Nor do they cost more than this: a GPU's task has small hidden shapes, which a CPU's reference can afford.
+  static constexpr Size kCeiling{.elements = 1 << 27, .flops = 4e10};
 
   double cost_of(const Size& size) const {
-    const double elements =
-        std::max(kTimesCost * static_cast<double>(own_.elements), static_cast<double>(kFloor.elements));
-    const double flops = std::max(kTimesCost * own_.flops, kFloor.flops);
+    const double elements = std::clamp(kTimesCost * static_cast<double>(own_.elements),
+                                       static_cast<double>(kFloor.elements), static_cast<double>(kCeiling.elements));
+    const double flops = std::clamp(kTimesCost * own_.flops, kFloor.flops, kCeiling.flops);
     return std::max(static_cast<double>(size.elements) / elements, size.flops / flops);
   }
 
@@ -122,9 +124,15 @@ class Drawing {
     for (auto& [ignored, value] : lengths) value = any_length(value, random_);
     const std::int64_t own = task_.lengths.at(name);
     for (std::int64_t times : {128, 64, 32, 16, 8, 5}) {
-      lengths[name] = own * times + random_.integer(1, 1 + own / 4);
-      if (const auto cost = cost_with(lengths); cost && *cost < kLongest) break;
+      // The others make room for it.
+      Lengths shorter = lengths;
+      for (int i = 0; i < kRoomMade; ++i) {
+        shorter[name] = own * times + random_.integer(1, 1 + own / 4);
+        if (const auto cost = cost_with(shorter); cost && *cost < kLongest) return shorter;
+        for (auto& [ignored, value] : shorter) value = any_length(value, random_);
+      }
     }
+    lengths[name] = own * 5 + random_.integer(1, 1 + own / 4);
     return lengths;
   }
 
@@ -178,6 +186,7 @@ class Drawing {
   }
 
   static constexpr double kLongest = 0.1;
+  static constexpr int kRoomMade = 4;  // how often others are drawn shorter
 
   const Task& task_;
   Random random_;
@@ -192,6 +201,28 @@ class Drawing {
 
 std::vector<Lengths> hidden_lengths(const Task& task, std::uint64_t seed, std::size_t count) {
   return Drawing(task, seed, count).run();
+}
+
+Lengths lengths_within(const Task& task, const Allowance& most) {
+  Lengths lengths = task.lengths;
+  std::set<std::string> kept;  // cannot be shorter
+  for (;;) {
+    const auto size = size_with(task, lengths);
+    if (size && static_cast<double>(size->elements) <= most.elements && size->flops <= most.flops) return lengths;
+    std::int64_t* longest = nullptr;
+    const std::string* name = nullptr;
+    for (auto& [one, value] : lengths) {
+      if (value < 2 || kept.contains(one) || (longest != nullptr && *longest >= value)) continue;
+      longest = &value;
+      name = &one;
+    }
+    if (longest == nullptr) return lengths;
+    const std::int64_t now = *longest;
+    *longest = (now + 1) / 2;
+    if (!has_empty_output(task, lengths)) continue;
+    *longest = now;
+    kept.insert(*name);
+  }
 }
 
 Lengths tiny_lengths(const Task& task) {

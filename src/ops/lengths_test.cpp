@@ -64,6 +64,28 @@ TEST(HiddenLengths, AreMuchLongerThanTheTasksOwnInEachLength) {
   }
 }
 
+TEST(LengthsWithin, AreTheTasksOwnWhereTheyFit) {
+  const Task task = argmax_of_open_lengths();
+  EXPECT_EQ(lengths_within(task, {.elements = 7000, .flops = 1e6}), task.lengths);
+}
+
+TEST(LengthsWithin, HalveTheLongestUntilAllFit) {
+  const Task task = argmax_of_open_lengths();  // 64 of 100
+  EXPECT_EQ(lengths_within(task, {.elements = 3300, .flops = 1e6}), (Lengths{{"C", 50}, {"N", 64}}));
+  EXPECT_EQ(lengths_within(task, {.elements = 1700, .flops = 1e6}), (Lengths{{"C", 50}, {"N", 32}}));
+  EXPECT_EQ(lengths_within(task, {.elements = 0, .flops = 0}), (Lengths{{"C", 1}, {"N", 1}}));
+}
+
+TEST(HiddenLengths, OfAGpusTaskStaySmall) {
+  Task task = argmax_of_open_lengths();
+  task.lengths = {{"N", 1 << 17}, {"C", 1 << 16}};
+  double elements = 0;
+  for (const Lengths& lengths : hidden_lengths(task, 1, 60)) {
+    elements += static_cast<double>(lengths.at("N")) * static_cast<double>(lengths.at("C"));
+  }
+  EXPECT_LT(elements, 3e8);
+}
+
 TEST(TinyLengths, AreTheLeastThatTellAxesApart) {
   EXPECT_EQ(tiny_lengths(argmax_of_open_lengths()), (Lengths{{"C", 2}, {"N", 2}}));
 }

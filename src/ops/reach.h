@@ -25,6 +25,7 @@ std::vector<Reach> draw_reaches(const Graph& graph, Random& random);
 struct Patterns {
   bool equal = false;  // all elements equal, in order, or repeated
   bool one_sign = false;
+  bool zeros = false;  // many zeros, or nothing else
 };
 Patterns patterns_of(const Graph& graph);
 

@@ -102,6 +102,11 @@ Result<Json> shown_of_compression(const Json& about) {
       }
     }
   }
+  if (const Json* speed = about.find("tokens_a_second"); speed != nullptr && speed->is_object()) {
+    for (const char* name : {"original", "compressed"}) {
+      KW_TRY(shown["tokens_a_second"][name], number_of_member(*speed, name));
+    }
+  }
   return shown;
 }
 

@@ -25,6 +25,7 @@ TEST(CompressionPage, HoldsWhatTheRunsSayAndNothingElse) {
   const ScratchFolder folder;
   Json about = small_compression();
   about["model"] = "</script><script>alert(1)";
+  about["tokens_a_second"] = {{"original", 31.5}, {"compressed", 37.25}};
   ASSERT_TRUE(write_file(folder.path() / "compression.json", about.dump()).ok());
   const std::vector<std::filesystem::path> runs = {folder.path(), folder.path() / "compression.json"};
   const auto page = compression_page(runs, "0");
@@ -32,6 +33,7 @@ TEST(CompressionPage, HoldsWhatTheRunsSayAndNothingElse) {
   EXPECT_EQ(page->find("alert(1)"), page->find("\\u003c/script>\\u003cscript>alert(1)") + 27);
   EXPECT_EQ(page->find("not for the page"), std::string::npos);
   EXPECT_NE(page->find("\"compressed\":30"), std::string::npos);
+  EXPECT_NE(page->find("\"compressed\":37.25"), std::string::npos);
   EXPECT_NE(page->find("perplexity-plot"), std::string::npos);
 }
 
@@ -51,6 +53,7 @@ TEST(CompressionPage, RefusesWhatIsNotAsItMustBe) {
   EXPECT_EQ(with("spectra", "[[[1, 0]], []]"), "errors and spectra differ in layer 2");
   EXPECT_EQ(with("spectra", "[[1], [1]]"), "spectra has a curve that is none");
   EXPECT_EQ(with("perplexity", "{\"t\": {\"original\": 0, \"compressed\": 1}}"), "a perplexity of 0");
+  EXPECT_EQ(with("tokens_a_second", "{\"original\": 31}"), "compressed is missing");
   EXPECT_EQ(with("switches", "[1]"), "switches holds something that is no word");
   EXPECT_EQ(compression_page({}, "0").error().message, "say of which compressions: --run DIR, several times");
 }

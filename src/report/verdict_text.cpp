@@ -6,6 +6,7 @@
 
 #include "base/print.h"
 #include "base/units.h"
+#include "core/emulation.h"
 
 namespace kw::report {
 namespace {
@@ -46,7 +47,7 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
                                                        : "")
               : "");
   }
-  if (verdict.time_ns && verdict.target.starts_with("emulated:")) {
+  if (verdict.time_ns && is_emulated(verdict.target)) {
     print(out, "                 under emulation: times say nothing of a real device, and no speed is claimed\n");
   }
   for (const Speedup& one : verdict.speedups) {

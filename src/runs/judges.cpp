@@ -1,9 +1,12 @@
 #include "runs/judges.h"
 
-#include <numeric>
+#include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/verdict.h"
+#include "targets/names.h"
 
 namespace kw::runs {
 namespace {
@@ -11,24 +14,34 @@ namespace {
 // What the judge itself fails on twice is given up.
 constexpr int kMostFailures = 2;
 
-bool lives(judge::Judge& judge) { return judge.device().alive(); }
+// A candidate that was being judged when so many judges were lost is judged alone from then on.
+constexpr int kLostTogether = 2;
 
 }  // namespace
+
+Losses::Losses(const std::string& device)
+    : most_(targets::reached_by_a_program(device) ? kMostLostLinks : kMostLostJudges) {}
+
+std::chrono::milliseconds Losses::pause() const {
+  if (most_ != kMostLostLinks || count_ < 2) return {};
+  return std::min(kLongestPause, std::chrono::milliseconds(250 << std::min(count_ - 2, 10)));
+}
 
 Result<std::shared_ptr<judge::Judge>> Judges::get() {
   const std::lock_guard guard(lock_);
   if (!judge_) {
     if (before_opening_) before_opening_();
     KW_TRY(judge::Judge opened, judge::Judge::open(device_));
+    if (gone_) opened.keep_builds_of(*std::exchange(gone_, nullptr));
     judge_ = std::make_shared<judge::Judge>(std::move(opened));
   }
   return judge_;
 }
 
 bool Judges::lost(const std::shared_ptr<judge::Judge>& judge) {
-  if (lives(*judge)) return false;
+  if (judge->device().alive()) return false;
   const std::lock_guard guard(lock_);
-  if (judge_ == judge) judge_ = nullptr;
+  if (judge_ == judge) gone_ = std::exchange(judge_, nullptr);
   return true;
 }
 
@@ -38,47 +51,101 @@ judge::Timings Judges::timings() const {
 }
 
 Result<Verdict> judge_until_sure(Judges& judges, const std::function<Result<Verdict>(judge::Judge&)>& once) {
-  for (int lost = 0, kills = 0;;) {
+  Losses losses(judges.device());
+  for (int kills = 0;;) {
     KW_TRY(const std::shared_ptr<judge::Judge> judge, judges.get());
     Result<Verdict> verdict = once(*judge);
     if (verdict.ok() && !may_be_killed_from_outside(verdict->reason)) return verdict;
-    if (judges.lost(judge) && ++lost < kMostLostJudges) continue;
+    if (judges.lost(judge) && losses.may_go_on()) {
+      judges.wait(losses.pause());
+      continue;
+    }
     if (!verdict.ok() || ++kills >= kMostKills) return verdict;
   }
 }
 
+namespace {
+
+// One of many candidates, on its way.
+struct Candidate {
+  explicit Candidate(const std::string& device) : losses(device) {}
+
+  bool waits = true;  // for its answer
+  bool begun = false;
+  int lost = 0;     // judges that were judging it
+  Losses losses;    // the same since it last got on
+  int spoiled = 0;  // how often a kill or the judge spoiled it
+  std::optional<judge::Inspected> examination;
+};
+
+// All that nothing is held against; where there is none, the one of the others with the fewest losses.
+std::vector<std::size_t> next_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::size_t> these, suspects;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].waits) (candidates[i].lost < kLostTogether ? these : suspects).push_back(i);
+  }
+  if (these.empty() && !suspects.empty()) {
+    these.push_back(*std::ranges::min_element(suspects, {}, [&](std::size_t i) { return candidates[i].lost; }));
+  }
+  return these;
+}
+
+}  // namespace
+
 Status judge_many(Judges& judges, std::span<const judge::Case> cases, const Answered& answer, const judge::Begin& begin,
                   const std::function<void(std::size_t)>& dropped) {
-  std::vector<std::size_t> left(cases.size());
-  std::iota(left.begin(), left.end(), std::size_t{0});
-  std::vector<int> spoiled(cases.size());  // how often a kill or the judge spoiled it
-  for (int lost = 0; !left.empty();) {
+  std::vector<Candidate> candidates(cases.size(), Candidate(judges.device()));
+  Losses in_a_row(judges.device());
+  for (std::vector<std::size_t> these; !(these = next_of(candidates)).empty();) {
     KW_TRY(const std::shared_ptr<judge::Judge> judge, judges.get());
-    std::vector<judge::Case> these;
-    for (const std::size_t index : left) these.push_back(cases[index]);
-    std::vector<std::size_t> again;
-    bool any = false, gone = false;
+    std::vector<judge::Case> batch;
+    judge::Examinations examinations;
+    for (const std::size_t index : these) {
+      batch.push_back(cases[index]);
+      candidates[index].begun = false;
+      examinations.push_back(std::exchange(candidates[index].examination, std::nullopt));
+    }
+    std::vector<bool> examined;
+    for (const auto& one : examinations) examined.push_back(one.has_value());
+    std::vector<std::size_t> lost;  // places in `these`
     Status status;
     const auto judged = [&](std::size_t i, const Result<Verdict>& verdict) {
       if (!status.ok()) return;
-      const std::size_t index = left[i];
+      const std::size_t index = these[i];
+      Candidate& candidate = candidates[index];
       if (!verdict.ok() || may_be_killed_from_outside(verdict->reason)) {
-        gone = gone || judges.lost(judge);
-        if (gone || ++spoiled[index] < (verdict.ok() ? kMostKills : kMostFailures)) {
-          again.push_back(index);
-          return dropped(index);
-        }
+        if (judges.lost(judge)) return lost.push_back(i);
+        if (++candidate.spoiled < (verdict.ok() ? kMostKills : kMostFailures)) return dropped(index);
       }
-      any = true;
+      in_a_row.forget();
+      candidate.waits = false;
       status = answer(index, verdict);
     };
-    judge::judge_batch(*judge, these, judged, [&](std::size_t i, const char* doing) { begin(left[i], doing); });
+    const auto begun = [&](std::size_t i, const char* doing) {
+      candidates[these[i]].begun = true;
+      begin(these[i], doing);
+    };
+    judge::judge_batch(*judge, batch, judged, begun, &examinations);
     KW_CHECK(status);
-    left = std::move(again);
-    lost = any || !gone ? 0 : lost + 1;
-    if (lost < kMostLostJudges) continue;
-    for (const std::size_t index : left) KW_CHECK(answer(index, fail("its sandbox was killed again and again")));
-    return {};
+    for (const std::size_t i : lost) {
+      Candidate& candidate = candidates[these[i]];
+      candidate.examination = std::move(examinations[i]);
+      if (!candidate.begun) continue;
+      dropped(these[i]);
+      if (candidate.examination && !examined[i]) {
+        in_a_row.forget();
+        candidate.losses.forget();
+        continue;
+      }
+      ++candidate.lost;
+      if (candidate.losses.may_go_on()) continue;
+      candidate.waits = false;
+      KW_CHECK(
+          answer(these[i], fail("what judges it on {} was lost again and again while it was judged", judges.device())));
+    }
+    if (lost.empty()) continue;
+    in_a_row.may_go_on();
+    judges.wait(in_a_row.pause());
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "runs/order.h"
+#include "targets/names.h"
 
 namespace kw::runs {
 
@@ -51,10 +52,9 @@ std::vector<std::string> reach_of(const store::RunSummary& run) {
       const Json* value = place->find(name);
       if (value != nullptr && value->is_string() && !value->text().empty()) reach.push_back(value->text());
     }
-    // A device that a program of the user's reaches.
-    if (const Json* device = place->find("device"); device != nullptr && device->is_string()) {
-      const std::string& name = device->text();
-      if (name.starts_with("ssh:") || name.starts_with("adb") || name.starts_with("command:")) reach.push_back(name);
+    const Json* device = place->find("device");
+    if (device != nullptr && device->is_string() && targets::reached_by_a_program(device->text())) {
+      reach.push_back(device->text());
     }
   }
   return reach;

@@ -12,13 +12,15 @@ namespace {
 
 // One item, with a new judge where the old one is lost.
 Status do_surely(Run& run, Work& work, Observer& observer, std::size_t index) {
-  for (int lost = 0;;) {
+  Losses losses(run.workplace().judges().device());
+  for (;;) {
     KW_TRY(const std::shared_ptr<judge::Judge> judge, run.workplace().judges().get());
     const std::int64_t before = run.recorded();
     const Status status = work.do_item(run, observer, judge, index);
     if (status.ok() || run.stop().asked() || !run.workplace().judges().lost(judge)) return status;
-    lost = run.recorded() > before ? 1 : lost + 1;
-    if (lost >= kMostLostJudges) return status;
+    if (run.recorded() > before) losses.forget();
+    if (!losses.may_go_on()) return status;
+    run.workplace().judges().wait(losses.pause());
   }
 }
 

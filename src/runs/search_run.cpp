@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "core/settings_json.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
@@ -15,10 +16,6 @@
 
 namespace kw::runs {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // What names a candidate of a task.
 std::string name_of_candidate(const std::string& source_hash, const std::string& settings) {

@@ -1,6 +1,6 @@
-// A kernel to take away: one readable source with its tunables fixed, that any C++20 compiler builds with the one
-// header; in its opening comment what was tested and measured; and beside it a program that checks it against the plain
-// kernel and times it.
+// A kernel to take away: one readable source with its tunables fixed and without what it does not use, behind plain C
+// functions with names of its own; how to build it, how much memory it takes and what was tested; and beside it a
+// program that checks it against the reference's numbers and bounds, and times it.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,9 @@ std::filesystem::path takeaway_folder(const std::string& task);
 // there is something is an Error, unless `anyway`. Errors speak of the flag --out.
 Result<std::filesystem::path> new_folder(const std::filesystem::path& folder, bool anyway);
 
-// Writes into the folder, which is made: TASK.cpp, TASK_plain.cpp, TASK_main.cpp, kernelwright.h. What is there is
-// written over. The files that were written. `machine` is what the device is called.
+// Writes into the folder, which is made: TASK.cpp (the first of the files that it returns), TASK.h, kernelwright.h,
+// README.md, CMakeLists.txt and check/. What is there is written over. The kernel is built and called on the device
+// once more, locked up, to see how much memory it takes. `machine` is what the device is called.
 Result<std::vector<std::filesystem::path>> take_away(const std::filesystem::path& folder, const Task& task,
                                                      const judge::Source& kernel, const Settings& settings,
                                                      const Verdict& verdict, const std::string& device,

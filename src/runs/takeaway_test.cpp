@@ -1,12 +1,17 @@
 #include "runs/takeaway.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "base/filter.h"
 #include "base/scratch.h"
 #include "compose/plain.h"
 #include "ops/graph.h"
+#include "runs/drafts.h"
 #include "suites/catalog.h"
 
 namespace kw::runs {
@@ -34,9 +39,8 @@ Task task_called(const std::string& name, const std::string& x, const std::strin
   return task;
 }
 
-testing::AssertionResult compiles(const std::filesystem::path& file) {
-  const auto ran =
-      run_filter({"g++", "-std=c++20", "-fsyntax-only", "-I", file.parent_path().string(), file.string()}, "");
+testing::AssertionResult compiles(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  const auto ran = run_filter({"g++", "-std=c++20", "-fsyntax-only", "-I", folder.string(), file.string()}, "");
   if (ran.ok() && ran->well()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << file << ": " << (ran.ok() ? ran->err : ran.error().message);
 }
@@ -53,11 +57,11 @@ TEST(TakeAway, WritesSourcesThatCompileWhateverNamesHold) {
   const auto files =
       take_away(folder.path(), task, {"kernel.cpp", plain}, {}, verdict, "cpu", "a machine\n#error machine");
   ASSERT_TRUE(files.ok()) << files.error().message;
-  EXPECT_EQ(files->size(), 4u);
+  EXPECT_EQ(files->size(), 8u);
   for (const auto& file : *files) {
     EXPECT_LT(file.filename().string().size(), 80u);
     if (file.extension() != ".cpp") continue;
-    EXPECT_TRUE(compiles(file));
+    EXPECT_TRUE(compiles(folder.path(), file));
   }
 }
 
@@ -69,7 +73,7 @@ TEST(TakeAway, KeepsAnOpeningCommentThatGoesOn) {
   const std::string kernel = "// one\n// two \\\n#error this was a comment\n" + plain;
   const auto files = take_away(folder.path(), task, {"kernel.cpp", kernel}, {}, {}, "cpu", "a machine");
   ASSERT_TRUE(files.ok()) << files.error().message;
-  EXPECT_TRUE(compiles(folder.path() / "Sum.cpp"));
+  EXPECT_TRUE(compiles(folder.path(), folder.path() / "Sum.cpp"));
   EXPECT_EQ(read_file(folder.path() / "Sum.cpp").value().find("// one\n"), std::string::npos);
 }
 
@@ -101,6 +105,99 @@ TEST(TakeAway, SaysWhatWasTestedAndMeasured) {
   }
   EXPECT_EQ(text.find("proven"), std::string::npos);
   EXPECT_EQ(text.find("KW_TUNE"), std::string::npos);
+}
+
+// The first kernel that a search of this task would try, with its defaults.
+Result<judge::Source> first_kernel(const Task& task) {
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  KW_TRY(const auto techniques, techniques_for("cpu"));
+  KW_TRY(const std::vector<compose::Draft> drafts, drafts_for("cpu", graph, techniques));
+  return judge::Source{"kernel.cpp", drafts.front().source};
+}
+
+void expect_taken(const std::filesystem::path& folder, const std::string& task_name) {
+  const Task task = *suites::find_task(task_name);
+  const auto kernel = first_kernel(task);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto files = take_away(folder, task, *kernel, {}, {}, "cpu", "a machine");
+  ASSERT_TRUE(files.ok()) << files.error().message;
+}
+
+// What a shell says to it; the commands are ours.
+testing::AssertionResult succeeds(const std::string& command, const std::filesystem::path& folder) {
+  const std::string log = (folder / "log.txt").string();
+  if (std::system(fmt::format("cd {} && ({}) > {} 2>&1", folder.string(), command, log).c_str()) == 0) {
+    return testing::AssertionSuccess() << *read_file(log);
+  }
+  return testing::AssertionFailure() << command << ":\n" << *read_file(log);
+}
+
+void put_in(const std::filesystem::path& file, const std::string& text, const std::string& instead) {
+  std::string whole = *read_file(file);
+  ASSERT_NE(whole.find(text), std::string::npos) << text;
+  whole.replace(whole.find(text), text.size(), instead);
+  ASSERT_TRUE(write_file(file, whole).ok());
+}
+
+// In a program in C, as a user would: with add_subdirectory.
+TEST(SlowTakeAway, TwoKernelsLinkIntoOneProgramInC) {
+  const ScratchFolder folder;
+  expect_taken(folder.path() / "one", "Softmax");
+  expect_taken(folder.path() / "two", "Relu");
+  ASSERT_TRUE(write_file(folder.path() / "CMakeLists.txt",
+                         "cmake_minimum_required(VERSION 3.16)\nproject(both C CXX)\nadd_subdirectory(one)\n"
+                         "add_subdirectory(two)\nadd_executable(both main.c)\n"
+                         "target_link_libraries(both Softmax Relu m)\n")
+                  .ok());
+  const auto count_of = [](const std::string& name) {
+    return ops::resolve(*suites::find_task(name))->inputs[0].type.shape.count();
+  };
+  // With scratch memory where the header asks for it.
+  const auto scratch = [&](const std::string& name, const std::string& taken) {
+    const std::string header = *read_file(folder.path() / taken / (name + ".h"));
+    return header.find("_SCRATCH_BYTES") == std::string::npos ? "" : ", malloc(" + name + "_SCRATCH_BYTES)";
+  };
+  ASSERT_TRUE(
+      write_file(folder.path() / "main.c",
+                 fmt::format("#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                             "#include \"Relu.h\"\n#include \"Softmax.h\"\n"
+                             "int main(void) {{\n"
+                             "  float* x = calloc({0}, 4);\n  float* y = calloc({0}, 4);\n"
+                             "  if (Softmax_run(x, y{1}) != 0) return 1;\n"
+                             "  float* z = calloc({2}, 4);\n  float* sum = calloc({2}, 4);\n"
+                             "  for (int i = 0; i < {2}; ++i) z[i] = 2;\n"
+                             "  if (Relu_run(z, sum{3}) != 0) return 2;\n"
+                             "  double all = 0;\n  for (int i = 0; i < {2}; ++i) all += sum[i];\n"
+                             "  printf(\"%d %.0f\", y[0] > 0 && y[0] == y[1], all);\n  return 0;\n}}\n",
+                             count_of("Softmax"), scratch("Softmax", "one"), count_of("Relu"), scratch("Relu", "two")))
+          .ok());
+  ASSERT_TRUE(succeeds("cmake -B build && cmake --build build", folder.path()));
+  EXPECT_TRUE(succeeds("build/both", folder.path()));
+  EXPECT_EQ(*read_file(folder.path() / "log.txt"), fmt::format("1 {}", 2 * count_of("Relu")));
+}
+
+TEST(SlowTakeAway, TheCheckPassesAndFailsWhenOneElementIsOff) {
+  const ScratchFolder folder;
+  expect_taken(folder.path(), "Softmax");
+  ASSERT_TRUE(succeeds("cmake -B build && cmake --build build && ctest --test-dir build", folder.path()));
+  put_in(folder.path() / "Softmax.cpp", "  return status;",
+         "  ((float*)out[0].data)[out[0].count - 1] *= 1.0001f;\n  return status;");
+  ASSERT_TRUE(succeeds("cmake --build build", folder.path()));
+  EXPECT_FALSE(succeeds("build/Softmax_check", folder.path()));
+  EXPECT_NE(read_file(folder.path() / "log.txt")->find("WRONG, 1 of"), std::string::npos)
+      << *read_file(folder.path() / "log.txt");
+}
+
+TEST(SlowTakeAway, NothingUnusedIsLeft) {
+  const ScratchFolder folder;
+  expect_taken(folder.path(), "Conv2d_1x1_project");
+  const std::string text = *read_file(folder.path() / "Conv2d_1x1_project.cpp");
+  EXPECT_EQ(text.find("winograd"), std::string::npos);
+  EXPECT_LT(std::ranges::count(text, '\n'), 950);
+  EXPECT_TRUE(
+      succeeds("g++ -std=c++20 -march=native -I. -Wall -Wextra -Wunused-function -Werror -fsyntax-only "
+               "Conv2d_1x1_project.cpp",
+               folder.path()));
 }
 
 }  // namespace

@@ -252,9 +252,11 @@ Json summary_of(const Task& task, const ops::Graph& graph) {
     outputs.push_back(tensor(graph.names[static_cast<std::size_t>(graph.outputs[i])], graph.output_type(i)));
   }
   const Cost cost = ops::cost_of(graph);
-  return {{"name", task.name},   {"category", task.category},   {"operator", task.operators()},
-          {"suite", task.suite}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)},
-          {"flops", cost.flops}, {"bytes", cost.bytes()}};
+  Json summary = {{"name", task.name},   {"category", task.category},   {"operator", task.operators()},
+                  {"suite", task.suite}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)},
+                  {"flops", cost.flops}, {"bytes", cost.bytes()}};
+  if (task.level > 0) summary["level"] = task.level;
+  return summary;
 }
 
 std::string summaries_as_text(const std::vector<Json>& rows) {

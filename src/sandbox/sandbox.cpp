@@ -107,6 +107,11 @@ Result<Sandbox> Sandbox::start(const std::filesystem::path& warden, const std::v
   return sandbox;
 }
 
+bool Sandbox::alive() const {
+  pollfd end{process_->socket.get(), 0, 0};
+  return ::poll(&end, 1, 0) == 0;
+}
+
 Result<Child> Sandbox::run(const std::string& role, const Limits& limits, std::span<const std::byte> arguments,
                            std::span<const int> descriptors) const {
   int ends[2];

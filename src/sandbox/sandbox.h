@@ -61,6 +61,8 @@ class Sandbox {
   // May be called from several threads. The descriptors are the role's, in its order; they stay open here.
   Result<Child> run(const std::string& role, const Limits& limits, std::span<const std::byte> arguments,
                     std::span<const int> descriptors) const;
+  // False: its warden is gone. Takes no time, and may be called from several threads.
+  bool alive() const;
 
  private:
   // The warden ends when its socket is closed; then it is waited for.

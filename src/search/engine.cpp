@@ -7,13 +7,12 @@
 #include <numeric>
 #include <thread>
 
+#include "base/clock.h"
 #include "core/verdict.h"
 #include "judge/batch.h"
 
 namespace kw::search {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Of timing, for each candidate in a quick check.
 constexpr double kQuickCheck_s = 0.04;
@@ -24,8 +23,6 @@ constexpr double kDoubtful = 1.5;
 constexpr std::size_t kRunOffs = 2;
 // Judged in full before a search gives up on its own candidates.
 constexpr std::size_t kMostFinalists = 6;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::optional<double> time_of(const Verdict& verdict) {
   if (!verdict.accepted() || verdict.speedups.empty() || !(verdict.speedups[0].median > 0)) return std::nullopt;

@@ -64,16 +64,16 @@ Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const st
                                              const ops::Graph& graph) {
   KW_TRY(const auto kept, store::lessons_of(store, machine_identity, ""));
   using Value = std::pair<std::string, std::string>;  // of a dimension
-  struct Trial {
+  struct Settled {
     std::vector<Value> values;  // that are not the default
     double log_time = 0;
   };
-  std::map<std::pair<std::string, std::string>, std::vector<Trial>> searches;  // by task and technique
+  std::map<std::pair<std::string, std::string>, std::vector<Settled>> searches;  // by task and technique
   for (const store::Lesson& one : kept) {
     if (one.task == graph.task->name || !(one.time > 0)) continue;
     const Json settings = Json::parse_quietly(one.settings);
     if (!settings.is_object()) continue;
-    Trial trial{.log_time = std::log(one.time)};
+    Settled trial{.log_time = std::log(one.time)};
     for (const auto& [name, value] : settings.items()) {
       if (value.is_string()) trial.values.emplace_back(name, value.get<std::string>());
     }
@@ -84,13 +84,13 @@ Result<std::vector<Leaning>> recall_leanings(const store::Store& store, const st
   std::map<Value, std::vector<double>> effects;
   for (const auto& [_, trials] : searches) {
     std::map<Value, double> own;
-    for (const Trial& trial : trials) {
+    for (const Settled& trial : trials) {
       for (const Value& value : trial.values) own[value] = 0;
     }
     for (int i = 0; i < kSweeps; ++i) {
       for (auto& [value, effect] : own) {
         double sum = 0, count = 0;
-        for (const Trial& trial : trials) {
+        for (const Settled& trial : trials) {
           if (std::ranges::find(trial.values, value) == trial.values.end()) continue;
           double rest = trial.log_time + effect;
           for (const Value& other : trial.values) rest -= own[other];

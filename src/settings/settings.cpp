@@ -1,7 +1,6 @@
 #include "settings/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "base/terminal.h"
 #include "base/toml.h"
 #include "settings/trust.h"
+#include "targets/names.h"
 
 namespace kw::settings {
 namespace {
@@ -60,18 +60,14 @@ bool is_below(const fs::path& folder, const fs::path& path) {
   return !error && std::ranges::mismatch(root, whole).in1 == root.end();
 }
 
-// Of a device's name: whoever uses it starts a program of the user's that goes to another machine.
-bool leads_away(const std::string& device) {
-  return std::ranges::any_of(std::array{"ssh:", "adb", "command:"},
-                             [&](const char* scheme) { return device.starts_with(scheme); });
-}
-
 // What the setting of a folder's file does beyond that folder; "" where it does nothing there.
 std::string reach_of(const Setting& setting, const std::string& value, const fs::path& folder) {
   if (setting.name == "python") return "it names a program that is run";
   if (setting.name == "model") return "it names programs that are run, or addresses to which texts and keys are sent";
   if (setting.name == "device") return "it names devices, and programs that reach them";
-  if (setting.name == "target" && leads_away(value)) return "it names a device that a program reaches";
+  if (setting.name == "target" && targets::reached_by_a_program(value)) {
+    return "it names a device that a program reaches";
+  }
   if (setting.kind == Kind::path && !is_below(folder, value)) return "it names a place outside of the folder";
   return {};
 }

@@ -26,6 +26,8 @@
 
 namespace kw::store {
 
+inline constexpr int kExchangeFormat = 1;
+
 Status export_json_lines(const Store& store, std::int64_t run, std::ostream& out);
 
 // One row an item, with columns for each rival that the run has.

@@ -13,8 +13,6 @@
 namespace kw::store {
 namespace {
 
-constexpr int kFormat = 1;
-
 std::string line_of(const Json& json) { return json.dump(); }
 
 Json parsed(const std::string& text) {
@@ -76,7 +74,7 @@ class Exporter {
   Status write_run() {
     KW_TRY(const RunSummary run, store_.run(run_));
     print({{"kind", "run"},
-           {"format", kFormat},
+           {"format", kExchangeFormat},
            {"origin", run.origin},
            {"began_at", run.began_at},
            {"state", name_of(run.state)},

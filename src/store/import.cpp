@@ -11,8 +11,6 @@ namespace kw::store {
 
 namespace {
 
-constexpr int kFormat = 1;
-
 // The readers below throw where a key is missing or of another type; Import::line catches.
 std::string text_at(const Json& json, const char* key) { return json.at(key).get<std::string>(); }
 std::string text_or_nothing(const Json& json, const char* key) {
@@ -85,8 +83,8 @@ class Import {
 
   Status take_run(const Json& json) {
     if (run_ != 0) return fail("a second line of kind \"run\"");
-    if (const int format = json.at("format"); format != kFormat) {
-      return fail("written in format {}, and this kw reads {}: install the newer one", format, kFormat);
+    if (const int format = json.at("format"); format != kExchangeFormat) {
+      return fail("written in format {}, and this kw reads {}: install the newer one", format, kExchangeFormat);
     }
     const std::string origin = text_at(json, "origin");
     KW_TRY(Statement find, store_.database_.prepare("SELECT id FROM run WHERE origin = ?"));

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = 64;  // bytes of SHA-256
 constexpr std::size_t kKeyDigits = 64;
 
 std::string bytes_of(const std::string& digits) {
@@ -122,8 +121,8 @@ std::string parts_joined(std::initializer_list<std::string_view> parts) {
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view content) {
-  std::string block = key.size() > kBlock ? bytes_of(sha256(key)) : std::string(key);
-  block.resize(kBlock, '\0');
+  std::string block = key.size() > kSha256Block ? bytes_of(sha256(key)) : std::string(key);
+  block.resize(kSha256Block, '\0');
   std::string inner = block, outer = block;
   for (char& c : inner) c = static_cast<char>(c ^ 0x36);
   for (char& c : outer) c = static_cast<char>(c ^ 0x5c);

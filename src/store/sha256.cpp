@@ -21,8 +21,6 @@ constexpr std::array<std::uint32_t, 64> kRound = {
 using State = std::array<std::uint32_t, 8>;
 constexpr State kStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-constexpr std::size_t kBlock = 64;
-
 void add_block(State& state, const char* block) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t i = 0; i < 16; ++i) {
@@ -51,14 +49,14 @@ void add_block(State& state, const char* block) {
 std::string sha256(std::string_view bytes) {
   State state = kStart;
   std::size_t at = 0;
-  for (; at + kBlock <= bytes.size(); at += kBlock) add_block(state, bytes.data() + at);
+  for (; at + kSha256Block <= bytes.size(); at += kSha256Block) add_block(state, bytes.data() + at);
   // The rest, a one bit, zeros, and the length in bits as eight bytes.
   std::string tail(bytes.substr(at));
   tail += static_cast<char>(0x80);
-  tail.resize((tail.size() + 8 + kBlock - 1) / kBlock * kBlock, '\0');
+  tail.resize((tail.size() + 8 + kSha256Block - 1) / kSha256Block * kSha256Block, '\0');
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
   for (std::size_t i = 0; i < 8; ++i) tail[tail.size() - 1 - i] = static_cast<char>(bits >> (8 * i));
-  for (at = 0; at < tail.size(); at += kBlock) add_block(state, tail.data() + at);
+  for (at = 0; at < tail.size(); at += kSha256Block) add_block(state, tail.data() + at);
 
   constexpr char kDigits[] = "0123456789abcdef";
   std::string digits;

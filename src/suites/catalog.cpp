@@ -39,6 +39,36 @@ std::string lower(std::string text) {
 
 bool begins(const std::string& text, const std::string& start) { return lower(text).starts_with(lower(start)); }
 
+// Puts a file's tasks to those of the same suite, which are the last: files of a suite stand side by side.
+Status join(Suite suite, const fs::path& file, std::vector<Suite>& suites) {
+  if (suites.empty() || suites.back().name != suite.name) {
+    suites.push_back(std::move(suite));
+    return {};
+  }
+  Suite& whole = suites.back();
+  if (whole.about.empty()) whole.about = std::move(suite.about);
+  for (Task& task : suite.tasks) {
+    const bool known = std::ranges::any_of(whole.tasks, [&](const Task& one) { return one.name == task.name; });
+    if (known) return fail("{}: suite {} has a task '{}' already", file.string(), whole.name, task.name);
+    whole.tasks.push_back(std::move(task));
+  }
+  return {};
+}
+
+// The task with other values of its named lengths.
+Result<Task> with_lengths(Task task, const Lengths& dims) {
+  for (const auto& [name, value] : dims) {
+    const auto known = task.lengths.find(name);
+    if (known == task.lengths.end()) {
+      std::vector<std::string> names;
+      for (const auto& [one, ignored] : task.lengths) names.push_back(one);
+      return fail("task '{}' has no open length '{}'; it has {}", task.name, name, fmt::join(names, ", "));
+    }
+    known->second = value;
+  }
+  return task;
+}
+
 // "model.onnx:NODE" split at the colon behind the file's name; empty parts where it is not such a name.
 std::pair<std::string, std::string> split_onnx(const std::string& name) {
   const std::size_t ending = name.rfind(".onnx");
@@ -63,7 +93,7 @@ Result<Suite> suite_of_onnx(const std::string& file, const Lengths& dims) {
   KW_TRY(const ModelTasks tasks, ModelTasks::of(model, dims));
   Suite suite{.name = fs::path(file).filename().string(), .about = "", .tasks = {}};
   for (const std::size_t i : model.order) {
-    if (!tasks.why_not(i).empty()) continue;
+    if (!tasks.why_not(i).empty() || tasks.never_runs(i)) continue;
     auto task = tasks.task({i});
     if (!task.ok()) continue;
     task->category = model.nodes[i].node.op;
@@ -80,7 +110,7 @@ Result<std::vector<Suite>> installed_suites() {
   std::vector<Suite> suites;
   for (const fs::path& file : files) {
     KW_TRY(Suite suite, read_suite(file));
-    suites.push_back(std::move(suite));
+    KW_CHECK(join(std::move(suite), file, suites));
   }
   return suites;
 }
@@ -90,14 +120,28 @@ Result<Suite> find_suite(const std::string& name_or_path, const Lengths& dims) {
   if (!dims.empty()) return fail("--dim: {} is no ONNX model, and has no open lengths to be given", name_or_path);
   if (is_path(name_or_path)) return read_suite(name_or_path);
   KW_TRY(const std::vector<fs::path> files, suite_files());
-  std::vector<std::string> names;
+  std::vector<Suite> found;
   for (const fs::path& file : files) {
-    if (file.stem() == name_or_path) return read_suite(file);
-    names.push_back(file.stem().string());
+    if (file.stem() != name_or_path && !file.stem().string().starts_with(name_or_path + "-")) continue;
+    KW_TRY(Suite suite, read_suite(file));
+    if (suite.name == name_or_path || file.stem() == name_or_path) KW_CHECK(join(std::move(suite), file, found));
   }
-  std::string known;
-  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-  return fail("no suite is called '{}'; there are {}, and any path of a .toml file", name_or_path, known);
+  if (!found.empty()) return std::move(found[0]);
+  KW_TRY(const std::vector<Suite> all, installed_suites());
+  std::vector<std::string> names;
+  for (const Suite& suite : all) names.push_back(suite.name);
+  return fail("no suite is called '{}'; there are {}, and any path of a .toml file", name_or_path,
+              fmt::join(names, ", "));
+}
+
+Result<std::vector<Task>> tasks_of_level(std::vector<Task> all, int level) {
+  std::set<int> levels;
+  for (const Task& task : all) levels.insert(task.level);
+  levels.erase(0);
+  if (levels.empty()) return fail("--level {}: these tasks have no levels", level);
+  if (!levels.contains(level)) return fail("--level {}: there are levels {}", level, fmt::join(levels, ", "));
+  std::erase_if(all, [&](const Task& task) { return task.level != level; });
+  return all;
 }
 
 Result<std::vector<std::string>> categories_named(const std::vector<Suite>& suites, const std::string& wanted) {
@@ -167,8 +211,9 @@ std::string file_named_by(const std::string& task) {
   return colon == std::string::npos ? std::string() : task.substr(0, colon + 5);
 }
 
-Result<Task> find_task(const std::string& name, const Lengths& dims) {
-  if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
+namespace {
+
+Result<Task> find_written_task(const std::string& name) {
   if (const std::string file = file_named_by(name); !file.empty()) {
     KW_TRY(Suite suite, read_suite(file));
     const std::string wanted = name.substr(file.size() + 1);
@@ -206,6 +251,14 @@ Result<Task> find_task(const std::string& name, const Lengths& dims) {
   }
   if (alike.size() == 1) return *alike[0];
   return fail("no task is called '{}'{}; `kw tasks` lists them", name, nearest_hint(name, names));
+}
+
+}  // namespace
+
+Result<Task> find_task(const std::string& name, const Lengths& dims) {
+  if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
+  KW_TRY(Task task, find_written_task(name));
+  return with_lengths(std::move(task), dims);
 }
 
 }  // namespace kw::suites

@@ -13,6 +13,9 @@ namespace kw::suites {
 // Every suite of the program's data folder, in the order of their names.
 Result<std::vector<Suite>> installed_suites();
 
+// The tasks of one level; an Error lists which levels there are.
+Result<std::vector<Task>> tasks_of_level(std::vector<Task> all, int level);
+
 // An installed suite by its name, or any suite file by its path; of an ONNX model, whose open lengths `dims` gives, the
 // nodes that compute and can be expressed, each a task with fixed lengths.
 Result<Suite> find_suite(const std::string& name_or_path, const Lengths& dims = {});
@@ -28,8 +31,8 @@ Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& 
 // The file that a name such as "path/model.onnx:NODE" or "path/suite.toml:NAME" has find_task read; "": none.
 std::string file_named_by(const std::string& task);
 
-// `dims` gives values to the open dimensions of an ONNX model. A name that is written in another case counts where it
-// is the only one; unknown names get the nearest ones.
+// `dims` gives values to the open dimensions of an ONNX model, or others to the named lengths of a task. A name that is
+// written in another case counts where it is the only one; unknown names get the nearest ones.
 Result<Task> find_task(const std::string& name, const Lengths& dims = {});
 
 }  // namespace kw::suites

@@ -51,6 +51,36 @@ TEST(TasksNamed, ThatDoNotExistGetTheNearestNames) {
   EXPECT_EQ(chosen("Relu,,Tan").substr(0, 39), "error: no task or category is called ''");
 }
 
+TEST(ASuiteOfSeveralFiles, IsOne) {
+  const auto suite = find_suite("kernelbench");
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  std::set<int> levels;
+  for (const Task& task : suite->tasks) levels.insert(task.level);
+  EXPECT_EQ(levels, (std::set{1, 2, 3}));
+  EXPECT_FALSE(suite->about.empty());
+  EXPECT_FALSE(find_suite("mobile").ok()) << "the beginning of a name is no suite";
+}
+
+TEST(ALevel, ChoosesTasks) {
+  std::vector<Task> tasks = some_tasks();
+  EXPECT_EQ(tasks_of_level(tasks, 1).error().message, "--level 1: these tasks have no levels");
+  tasks[0].level = 1;
+  tasks[1].level = 3;
+  const auto chosen = tasks_of_level(tasks, 3);
+  ASSERT_TRUE(chosen.ok());
+  ASSERT_EQ(chosen->size(), 1u);
+  EXPECT_EQ(chosen->at(0).name, "Conv3D");
+  EXPECT_EQ(tasks_of_level(tasks, 2).error().message, "--level 2: there are levels 1, 3");
+}
+
+TEST(ATask, TakesOtherValuesOfItsNamedLengths) {
+  const auto task = find_task("L1_19_ReLU", {{"D", 7}});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->lengths, (Lengths{{"D", 7}, {"N", 4096}}));
+  EXPECT_EQ(find_task("L1_19_ReLU", {{"X", 7}}).error().message,
+            "task 'L1_19_ReLU' has no open length 'X'; it has D, N");
+}
+
 TEST(CategoriesNamed, AreTheOneOfThatNameElseAllThatBeginSo) {
   const std::vector<Suite> suites = {Suite{.tasks = some_tasks()}};
   EXPECT_EQ(*categories_named(suites, "convolution"), std::vector<std::string>{"Convolution"});

@@ -52,15 +52,16 @@ std::string ModelTasks::why_not(std::size_t node) const {
   return obstacle_to(model.nodes[node]);
 }
 
+bool ModelTasks::never_runs(std::size_t node) const { return inside_->inference.never_runs(node); }
+
 Result<Task> ModelTasks::task(const std::vector<std::size_t>& nodes) const {
   const OnnxModel& model = inside_->sources.model();
   const std::set<std::size_t> chosen(nodes.begin(), nodes.end());
   std::vector<std::size_t> sorted;
   std::ranges::copy_if(model.order, std::back_inserter(sorted), [&](std::size_t i) { return chosen.contains(i); });
   const std::set<std::string> deciding = shape_deciding(model, sorted);
-  std::set<std::string> used_outside;
+  std::set<std::string> used_outside = model.given_to_owners;
   for (const OnnxValue& output : model.outputs) used_outside.insert(output.name);
-  used_outside.insert(model.read_by_subgraphs.begin(), model.read_by_subgraphs.end());
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     if (chosen.contains(i)) continue;
     used_outside.insert(model.nodes[i].node.inputs.begin(), model.nodes[i].node.inputs.end());

@@ -164,9 +164,9 @@ Result<Tensor> tensor_of(const TensorProto& tensor, const fs::path& folder) {
 
 // ----- Values and attributes
 
-OnnxValue value_of(const onnx::ValueInfoProto& info) {
+OnnxValue value_of(const onnx::ValueInfoProto& info, const std::string& name) {
   OnnxValue value;
-  value.name = info.name();
+  value.name = name;
   const onnx::TypeProto& type = info.type();
   if (!type.has_tensor_type()) {
     value.unsupported = type.has_sequence_type()        ? "is a sequence"
@@ -303,18 +303,15 @@ class Reader {
 
   Result<OnnxModel> run() {
     KW_CHECK(read_opset());
-    for (const TensorProto& tensor : file_.graph().initializer()) KW_CHECK(add_initializer(tensor.name(), tensor));
-    for (const auto& sparse : file_.graph().sparse_initializer()) {
-      model_.unreadable[sparse.values().name()] = "is a sparse tensor";
-    }
-    for (const auto& input : file_.graph().input()) {
-      if (!has_value(input.name())) model_.inputs.push_back(value_of(input));
-    }
-    for (const auto& output : file_.graph().output()) model_.outputs.push_back(value_of(output));
-    for (const auto& info : file_.graph().value_info()) model_.values[info.name()] = value_of(info);
-    for (const auto& node : file_.graph().node()) {
-      const auto index = model_.nodes.size();
-      if (auto added = add_node(node); !added.ok()) return at(label(model_.nodes[index].node, index), added.error());
+    note_names(file_.graph());
+    model_.scopes.emplace_back();
+    KW_CHECK(read_graph(file_.graph(), 0));
+    for (std::size_t i = 0; i < inner_.size(); ++i) {  // which grows meanwhile
+      const std::size_t scope = i + 1;
+      if (auto read = read_graph(*inner_[i], scope); !read.ok()) {
+        const std::size_t owner = model_.scopes[scope].owner;
+        return at(fmt::format("inside of {}", label(model_.nodes[owner].node, owner)), read.error());
+      }
     }
     KW_CHECK(find_order());
     return std::move(model_);
@@ -323,6 +320,94 @@ class Reader {
  private:
   bool has_value(const std::string& name) const {
     return model_.initializers.contains(name) || model_.unreadable.contains(name);
+  }
+
+  Status read_graph(const onnx::GraphProto& graph, std::size_t scope) {
+    const auto here = [&](const onnx::ValueInfoProto& info) { return value_of(info, resolved(scope, info.name())); };
+    if (scope != 0) name_values(graph, scope);
+    for (const TensorProto& tensor : graph.initializer()) {
+      KW_CHECK(add_initializer(resolved(scope, tensor.name()), tensor));
+    }
+    for (const auto& sparse : graph.sparse_initializer()) {
+      model_.unreadable[resolved(scope, sparse.values().name())] = "is a sparse tensor";
+    }
+    for (const auto& input : graph.input()) {
+      const OnnxValue value = here(input);
+      if (has_value(value.name)) continue;
+      if (scope == 0) {
+        model_.inputs.push_back(value);
+        continue;
+      }
+      model_.values[value.name] = value;
+      model_.scopes[scope].inputs.push_back(value.name);
+      model_.given_by_owners.insert(value.name);
+    }
+    for (const auto& info : graph.value_info()) model_.values[resolved(scope, info.name())] = here(info);
+    for (const auto& output : graph.output()) {
+      const OnnxValue value = here(output);
+      if (scope == 0) {
+        model_.outputs.push_back(value);
+        continue;
+      }
+      model_.values.emplace(value.name, value);
+      model_.scopes[scope].outputs.push_back(value.name);
+      model_.given_to_owners.insert(value.name);
+    }
+    for (const auto& node : graph.node()) {
+      const auto index = model_.nodes.size();
+      if (auto added = add_node(node, scope); !added.ok()) {
+        return at(label(model_.nodes[index].node, index), added.error());
+      }
+    }
+    return {};
+  }
+
+  // ----- Names of scopes
+
+  void note_names(const onnx::GraphProto& graph) {
+    for (const auto& one : graph.initializer()) taken_.insert(one.name());
+    for (const auto& one : graph.input()) taken_.insert(one.name());
+    for (const auto& node : graph.node()) taken_.insert(node.output().begin(), node.output().end());
+  }
+
+  // "If_0/then/" of an If's branch.
+  std::string prefix_of(std::size_t scope) const {
+    const OnnxScope& one = model_.scopes[scope];
+    const Node& owner = model_.nodes[one.owner].node;
+    std::string branch = one.attribute;
+    if (branch.ends_with("_branch")) branch.resize(branch.size() - 7);
+    return fmt::format("{}/{}/", owner.name.empty() ? fmt::format("#{}", one.owner) : owner.name, branch);
+  }
+
+  std::string unique_name(const std::string& prefix, const std::string& name) {
+    std::string whole = prefix + name;
+    while (!taken_.insert(whole).second) whole += "'";
+    model_.names_in_file[whole] = name;
+    return whole;
+  }
+
+  void name_values(const onnx::GraphProto& graph, std::size_t scope) {
+    const std::string prefix = prefix_of(scope);
+    auto& names = names_[scope];
+    const auto add = [&](const std::string& name) {
+      if (!name.empty() && !names.contains(name)) names[name] = unique_name(prefix, name);
+    };
+    for (const auto& one : graph.initializer()) add(one.name());
+    for (const auto& one : graph.sparse_initializer()) add(one.values().name());
+    for (const auto& one : graph.input()) add(one.name());
+    for (const auto& node : graph.node()) {
+      for (const std::string& output : node.output()) add(output);
+    }
+  }
+
+  // What a name of a scope is called here: its own, or one of a scope around it.
+  std::string resolved(std::size_t scope, const std::string& name) const {
+    for (; scope != 0 && !name.empty(); scope = model_.scopes[scope].parent) {
+      const auto names = names_.find(scope);
+      if (names == names_.end()) continue;
+      if (const auto found = names->second.find(name); found != names->second.end()) return found->second;
+    }
+    return name;
   }
 
   Status read_opset() {
@@ -351,35 +436,34 @@ class Reader {
     return {};
   }
 
-  Status add_node(const onnx::NodeProto& given) {
+  Status add_node(const onnx::NodeProto& given, std::size_t scope) {
+    const std::size_t index = model_.nodes.size();
     OnnxNode& node = model_.nodes.emplace_back();
+    node.scope = scope;
     node.node.name = given.name();
+    if (scope != 0) {
+      const std::string own = given.name().empty() ? fmt::format("{}_{}", given.op_type(), index) : given.name();
+      node.node.name = prefix_of(scope) + own;
+      model_.names_in_file.emplace(node.node.name, own);
+    }
     node.node.op = given.op_type();
-    node.node.inputs.assign(given.input().begin(), given.input().end());
-    node.node.outputs.assign(given.output().begin(), given.output().end());
+    for (const std::string& name : given.input()) node.node.inputs.push_back(resolved(scope, name));
+    for (const std::string& name : given.output()) node.node.outputs.push_back(resolved(scope, name));
     if (!given.domain().empty() && given.domain() != kOwnDomain) {
       node.unsupported = fmt::format("is an operator of domain '{}'; only ONNX's own (domain '{}') are known",
                                      given.domain(), kOwnDomain);
     }
     for (const AttributeProto& attribute : given.attribute()) {
-      if (attribute.has_g()) note_reads(attribute.g());
-      for (const onnx::GraphProto& graph : attribute.graphs()) note_reads(graph);
+      if (attribute.has_g()) {
+        node.bodies.push_back(model_.scopes.size());
+        model_.scopes.push_back({.owner = index, .parent = scope, .attribute = attribute.name()});
+        inner_.push_back(&attribute.g());
+      }
       KW_TRY(auto value, attribute_of(attribute, folder_, node.unsupported));
       if (value) node.node.attributes[attribute.name()] = {*std::move(value), {}};
     }
     if (node.unsupported.empty() && node.node.op == "Constant") return take_constant(node);
     return {};
-  }
-
-  void note_reads(const onnx::GraphProto& graph) {
-    for (const auto& output : graph.output()) model_.read_by_subgraphs.insert(output.name());
-    for (const auto& node : graph.node()) {
-      model_.read_by_subgraphs.insert(node.input().begin(), node.input().end());
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) note_reads(attribute.g());
-        for (const onnx::GraphProto& inner : attribute.graphs()) note_reads(inner);
-      }
-    }
   }
 
   // Its value joins the initializers; the node stays, so that the numbers of the others do.
@@ -436,6 +520,10 @@ class Reader {
         readers[found->second].push_back(i);
         ++waits[i];
       }
+      if (const std::size_t scope = model_.nodes[i].scope; scope != 0) {
+        readers[i].push_back(model_.scopes[scope].owner);
+        ++waits[model_.scopes[scope].owner];
+      }
     }
     std::set<std::size_t> ready;
     for (std::size_t i = 0; i < waits.size(); ++i) {
@@ -472,6 +560,9 @@ class Reader {
   const onnx::ModelProto& file_;
   fs::path folder_;
   OnnxModel model_;
+  std::vector<const onnx::GraphProto*> inner_;                       // of the scopes from number 1 on
+  std::map<std::size_t, std::map<std::string, std::string>> names_;  // of each scope: in the file, here
+  std::set<std::string> taken_;
 };
 
 template <class Message>

@@ -36,20 +36,42 @@ struct OnnxValue {
 
 struct OnnxNode {
   Node node;
-  std::string unsupported;  // why it cannot be computed; empty: nothing is known against it
+  std::string unsupported;               // why it cannot be computed; empty: nothing is known against it
+  std::size_t scope = 0;                 // in which of the model's scopes it stands
+  std::vector<std::size_t> bodies = {};  // the scopes inside of it: branches of an If, the body of a Loop
+};
+
+// A graph with names of its own. Number 0 is the model; the others stand inside of nodes (If, Loop, Scan). What is
+// called x there is called "If_0/then/x" here, so that names are unique in a model: its nodes and values alike.
+struct OnnxScope {
+  std::size_t owner = 0;                  // the node that it stands in
+  std::size_t parent = 0;                 // the scope of that node
+  std::string attribute = {};             // of the owner: "then_branch", "body"
+  std::vector<std::string> inputs = {};   // what the owner gives it, of a Loop or Scan anew in each turn
+  std::vector<std::string> outputs = {};  // what it gives the owner
 };
 
 struct OnnxModel {
   std::string place;  // what errors call the file
   int opset = 0;
-  std::vector<OnnxNode> nodes;                    // as the file numbers them
-  std::vector<std::size_t> order;                 // the nodes in an order that computes
+  // As the file numbers them; behind them the nodes of other scopes, scope by scope.
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxScope> scopes;                  // at least one
+  std::vector<std::size_t> order;                 // the nodes in an order that computes: an owner after what is in it
   std::map<std::string, Tensor> initializers;     // the values of Constant nodes among them
   std::map<std::string, std::string> unreadable;  // initializers that cannot be tensors of ours, and why
   std::vector<OnnxValue> inputs;                  // without those that have an initializer
   std::vector<OnnxValue> outputs;
-  std::map<std::string, OnnxValue> values;  // what the file says of results in between
-  std::set<std::string> read_by_subgraphs;  // names that nodes inside of other nodes (If, Loop) read
+  std::map<std::string, OnnxValue> values;           // what the file says of results in between
+  std::set<std::string> given_to_owners;             // what scopes give out
+  std::set<std::string> given_by_owners;             // what scopes are given
+  std::map<std::string, std::string> names_in_file;  // of values and nodes of scopes but the first
+
+  // What the file calls a value or a node.
+  const std::string& in_file(const std::string& name) const {
+    const auto found = names_in_file.find(name);
+    return found == names_in_file.end() ? name : found->second;
+  }
 };
 
 // "node #3 (Conv 'stem')": what errors call a node; without a name of its own it has that of its first output.

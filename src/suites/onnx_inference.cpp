@@ -165,7 +165,10 @@ std::string obstacle_to(const OnnxNode& node) {
 
 Status Inference::reach(std::size_t target) {
   const OnnxNode& wanted = sources_.model().nodes[target];
-  const auto opaque = [&](std::size_t i) { return !obstacle_to(sources_.model().nodes[i]).empty(); };
+  const auto opaque = [&](std::size_t i) {
+    const OnnxNode& node = sources_.model().nodes[i];
+    return node.bodies.empty() && !obstacle_to(node).empty();
+  };
   const auto behind = sources_.nodes_behind(wanted.node.inputs, opaque);
   KW_CHECK(check_given(needed_lengths(wanted.node, behind), dims_));
   infer_all(behind);
@@ -204,6 +207,7 @@ void Inference::infer_all(const std::vector<std::size_t>& nodes) {
     const std::string reason = obstacle_to(node);
     if (!reason.empty()) {
       trust_file(node.node, i, reason);
+      if (node.node.op == "If") infer_branches(node);
     } else if (const Status inferred = infer(node.node); !inferred.ok()) {
       trust_file(node.node, i, inferred.error().message);
     }
@@ -220,7 +224,7 @@ std::set<std::string> Inference::needed_lengths(const Node& wanted, const std::v
   add_inputs(wanted);
   for (std::size_t i : behind) {
     const OnnxNode& node = sources_.model().nodes[i];
-    if (obstacle_to(node).empty()) {
+    if (obstacle_to(node).empty() || !node.bodies.empty()) {
       add_inputs(node.node);
       continue;
     }
@@ -237,6 +241,16 @@ Status Inference::add_given(const std::string& name) {
   if (const Tensor* tensor = sources_.initializer(name)) {
     types_[name] = tensor->type();
     if (tensor->count() <= kMostKnownElements) known_.emplace(name, *tensor);
+    return {};
+  }
+  if (sources_.given_by_owner(name)) {
+    const OnnxValue* stated = sources_.stated(name);
+    const auto type = stated ? stated_type(*stated, dims_) : std::nullopt;
+    if (!type) {
+      return fail("the shape of '{}' is not known: it may be another one in each turn of the loop; {}", name,
+                  "export the model with shapes inside of its loops");
+    }
+    types_[name] = *type;
     return {};
   }
   const OnnxValue* input = sources_.input(name);
@@ -290,6 +304,52 @@ Status Inference::infer(const Node& node) {
     if (graph->known[slot]) known_.emplace(graph->names[slot], *graph->known[slot]);
   }
   return {};
+}
+
+std::vector<std::size_t> Inference::branches_of(const OnnxNode& node) const {
+  const Tensor* condition = node.node.inputs.empty() ? nullptr : known(node.node.inputs[0]);
+  if (node.node.op != "If" || condition == nullptr || condition->count() != 1) return node.bodies;
+  const std::string chosen = condition->real(0) != 0 ? "then_branch" : "else_branch";
+  std::vector<std::size_t> branches;
+  for (const std::size_t body : node.bodies) {
+    if (sources_.model().scopes[body].attribute == chosen) branches.push_back(body);
+  }
+  return branches;
+}
+
+void Inference::infer_branches(const OnnxNode& node) {
+  const std::vector<std::size_t> branches = branches_of(node);
+  for (std::size_t i = 0; i < node.node.outputs.size(); ++i) {
+    const std::string& result = node.node.outputs[i];
+    const TensorType* agreed = nullptr;
+    bool agree = !result.empty() && !branches.empty();
+    for (const std::size_t body : branches) {
+      const auto& outputs = sources_.model().scopes[body].outputs;
+      if (i < outputs.size() && add_given(outputs[i]).ok()) {
+        const TensorType* type = find_type(outputs[i]);
+        agree = agree && (agreed == nullptr || *agreed == *type);
+        agreed = type;
+      } else {
+        agree = false;
+      }
+    }
+    if (!agree) continue;
+    types_[result] = TensorType(*agreed);
+    blocked_.erase(result);
+    if (branches.size() != 1) continue;
+    if (const Tensor* value = known(sources_.model().scopes[branches[0]].outputs[i])) {
+      known_.emplace(result, Tensor(*value));
+    }
+  }
+}
+
+bool Inference::never_runs(std::size_t node) const {
+  const OnnxModel& model = sources_.model();
+  for (std::size_t scope = model.nodes[node].scope; scope != 0; scope = model.scopes[scope].parent) {
+    const std::vector<std::size_t> branches = branches_of(model.nodes[model.scopes[scope].owner]);
+    if (std::ranges::find(branches, scope) == branches.end()) return true;
+  }
+  return false;
 }
 
 // ----- Tasks
@@ -365,11 +425,13 @@ bool is_cheap(const ops::Graph& graph) {
 
 Result<std::optional<Tensor>> value_from_initializers(const Sources& sources, const std::string& name) {
   if (const Tensor* tensor = sources.initializer(name)) return std::optional<Tensor>(*tensor);
-  bool depends = sources.input(name) != nullptr;
+  const auto is_given = [&](const std::string& value) {
+    return sources.input(value) != nullptr || sources.given_by_owner(value);
+  };
+  bool depends = is_given(name);
   const auto nodes = sources.nodes_behind({name}, [&](std::size_t i) {
     const OnnxNode& node = sources.model().nodes[i];
-    depends = depends || !obstacle_to(node).empty() ||
-              std::ranges::any_of(node.node.inputs, [&](const auto& input) { return sources.input(input) != nullptr; });
+    depends = depends || !obstacle_to(node).empty() || std::ranges::any_of(node.node.inputs, is_given);
     return depends;
   });
   if (depends) return std::optional<Tensor>();

@@ -48,6 +48,8 @@ class Sources {
   const Tensor* initializer(const std::string& name) const;
   const OnnxValue* input(const std::string& name) const;
   std::optional<std::size_t> node(const std::string& name) const;
+  // Whether it comes from the node around it, of a Loop or Scan anew in each turn.
+  bool given_by_owner(const std::string& name) const { return model_.given_by_owners.contains(name); }
   // What the file says of a value that a node computes.
   const OnnxValue* stated(const std::string& name) const;
 
@@ -63,6 +65,10 @@ class Sources {
       if (!from || !found.insert(*from).second || enough(*from)) continue;
       const auto& inputs = model_.nodes[*from].node.inputs;
       open.insert(open.end(), inputs.begin(), inputs.end());
+      for (const std::size_t body : model_.nodes[*from].bodies) {
+        const auto& outputs = model_.scopes[body].outputs;
+        open.insert(open.end(), outputs.begin(), outputs.end());
+      }
     }
     std::vector<std::size_t> sorted;
     for (const std::size_t i : model_.order) {
@@ -97,6 +103,8 @@ class Inference {
   std::string why(const std::string& name) const;
   // Null where the value is not known, or large.
   const Tensor* known(const std::string& name) const;
+  // Whether it stands in a branch whose condition is known to choose the other one.
+  bool never_runs(std::size_t node) const;
 
  private:
   void infer_all(const std::vector<std::size_t>& nodes);
@@ -108,6 +116,10 @@ class Inference {
   void trust_file(const Node& node, std::size_t index, const std::string& reason);
   // By the operator's own shape rule.
   Status infer(const Node& node);
+  // The results of an If: of the branch that is chosen, or what both agree on.
+  void infer_branches(const OnnxNode& node);
+  // Which of an If's branches may run.
+  std::vector<std::size_t> branches_of(const OnnxNode& node) const;
 
   const Sources& sources_;
   const Lengths& dims_;

@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cctype>
 #include <charconv>
 #include <cstring>
@@ -44,6 +45,7 @@ void rename_inputs(onnx::NodeProto& node, const Names& names) {
 // Everything that a name could be that a new one must not be.
 void collect_names(const onnx::GraphProto& graph, std::set<std::string>& all) {
   for (const auto& one : graph.input()) all.insert(one.name());
+  for (const auto& one : graph.output()) all.insert(one.name());
   for (const auto& one : graph.initializer()) all.insert(one.name());
   for (const auto& node : graph.node()) {
     all.insert(node.input().begin(), node.input().end());
@@ -58,7 +60,19 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& all) {
 class Editor {
  public:
   Editor(onnx::ModelProto& file, const OnnxModel& model, const OnnxEdit& edit)
-      : file_(file), graph_(*file.mutable_graph()), model_(model), edit_(edit) {}
+      : file_(file), graph_(*file.mutable_graph()), model_(model), edit_(edit) {
+    graphs_.push_back(&graph_);
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {  // which grows meanwhile
+      first_.push_back(count_);
+      count_ += static_cast<std::size_t>(graphs_[i]->node_size());
+      for (onnx::NodeProto& node : *graphs_[i]->mutable_node()) {
+        for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+          if (attribute.has_g()) graphs_.push_back(attribute.mutable_g());
+        }
+      }
+    }
+    assert(count_ == model.nodes.size() && graphs_.size() == model.scopes.size());
+  }
 
   Status run() {
     KW_CHECK(bring_tensors_in());
@@ -70,6 +84,13 @@ class Editor {
 
  private:
   Status bring_tensors_in() {
+    for (std::size_t i = 1; i < graphs_.size(); ++i) {
+      for (const onnx::TensorProto& tensor : graphs_[i]->initializer()) {
+        if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+          return fail("initializer '{}' of a branch or loop lies in a file of its own and cannot be moved",
+                      tensor.name());
+      }
+    }
     for (onnx::TensorProto& tensor : *graph_.mutable_initializer()) {
       if (tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
       const auto found = model_.initializers.find(tensor.name());
@@ -81,8 +102,12 @@ class Editor {
     return {};
   }
 
+  // A branch that these lengths rule out may contradict them, and a runtime looks at it all the same when it loads the
+  // model: where there are branches, shapes stay as open as they were.
+  bool has_branches() const { return graphs_.size() > 1; }
+
   Status fix_lengths() {
-    if (edit_.dims.empty()) return {};
+    if (edit_.dims.empty() || has_branches()) return {};
     for (onnx::ValueInfoProto& input : *graph_.mutable_input()) {
       if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape()) continue;
       const auto value = std::ranges::find(model_.inputs, input.name(), &OnnxValue::name);
@@ -107,25 +132,23 @@ class Editor {
     std::set<std::string> taken;
     collect_names(graph_, taken);
     std::map<std::size_t, const OnnxReplacement*> at;  // by the node whose place it takes
-    std::set<std::size_t> gone;
+    std::set<std::size_t> gone, touched;
     for (const OnnxReplacement& one : edit_.replacements) {
       std::size_t last = one.nodes.front();
       for (const std::size_t node : one.nodes) {
         if (!gone.insert(node).second) return fail("{} is replaced twice", label(model_.nodes[node].node, node));
+        if (model_.nodes[node].scope != model_.nodes[last].scope) {
+          return fail("{} stands in another branch than {}", label(model_.nodes[node].node, node),
+                      label(model_.nodes[last].node, last));
+        }
         const auto place = [&](std::size_t i) { return std::ranges::find(model_.order, i); };
         if (place(node) > place(last)) last = node;
       }
       at[last] = &one;
+      touched.insert(model_.nodes[last].scope);
     }
-    google::protobuf::RepeatedPtrField<onnx::NodeProto> before;
-    before.Swap(graph_.mutable_node());
-    for (const std::size_t i : model_.order) {
-      if (const auto found = at.find(i); found != at.end()) {
-        add_replacement(*found->second, taken);
-      } else if (!gone.contains(i)) {
-        graph_.add_node()->Swap(before.Mutable(static_cast<int>(i)));
-      }
-    }
+    // Inner scopes come later: what an outer one moves has its inside changed already.
+    for (auto scope = touched.rbegin(); scope != touched.rend(); ++scope) replace_in(*scope, at, gone, taken);
     auto& opset = *file_.add_opset_import();
     opset.set_domain(edit_.domain);
     opset.set_version(1);
@@ -133,33 +156,53 @@ class Editor {
     return {};
   }
 
-  void add_replacement(const OnnxReplacement& one, std::set<std::string>& taken) {
-    onnx::NodeProto& node = *graph_.add_node();
+  void replace_in(std::size_t scope, const std::map<std::size_t, const OnnxReplacement*>& at,
+                  const std::set<std::size_t>& gone, std::set<std::string>& taken) {
+    onnx::GraphProto& graph = *graphs_[scope];
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> before;
+    before.Swap(graph.mutable_node());
+    for (const std::size_t i : model_.order) {
+      if (model_.nodes[i].scope != scope) continue;
+      if (const auto found = at.find(i); found != at.end()) {
+        add_replacement(graph, *found->second, taken);
+      } else if (!gone.contains(i)) {
+        graph.add_node()->Swap(before.Mutable(static_cast<int>(i - first_[scope])));
+      }
+    }
+  }
+
+  void add_replacement(onnx::GraphProto& graph, const OnnxReplacement& one, std::set<std::string>& taken) {
+    onnx::NodeProto& node = *graph.add_node();
     node.set_op_type(one.op);
     node.set_domain(edit_.domain);
     node.set_name(one.name);
     for (const std::string& input : one.inputs) {
       const auto constant = one.constants.find(input);
-      if (constant == one.constants.end() || is_plain_initializer(input)) {
-        node.add_input(input);
+      const std::string& own = model_.in_file(input);
+      if (constant == one.constants.end() || is_plain_initializer(graph, own)) {
+        node.add_input(own);
         continue;
       }
-      std::string name = input + "_fixed";
+      std::string name = own + "_fixed";
       while (taken.contains(name)) name += "_";
       taken.insert(name);
-      fill_tensor(*graph_.add_initializer(), name, constant->second);
+      fill_tensor(*graph.add_initializer(), name, constant->second);
       node.add_input(name);
     }
     for (std::size_t i = 0; i < one.outputs.size(); ++i) {
-      node.add_output(one.outputs[i]);
+      const std::string& own = model_.in_file(one.outputs[i]);
+      node.add_output(own);
       const bool is_declared =
-          std::ranges::any_of(graph_.output(), [&](const auto& output) { return output.name() == one.outputs[i]; });
-      if (!is_declared) declare_value(*graph_.add_value_info(), one.outputs[i], one.output_types[i]);
+          std::ranges::any_of(graph.output(), [&](const auto& output) { return output.name() == own; });
+      if (is_declared) continue;
+      onnx::ValueInfoProto& info = *graph.add_value_info();
+      declare_value(info, own, one.output_types[i]);
+      if (has_branches()) info.mutable_type()->mutable_tensor_type()->clear_shape();
     }
   }
 
-  bool is_plain_initializer(const std::string& name) const {
-    return std::ranges::any_of(graph_.initializer(), [&](const auto& one) { return one.name() == name; });
+  static bool is_plain_initializer(const onnx::GraphProto& graph, const std::string& name) {
+    return std::ranges::any_of(graph.initializer(), [&](const auto& one) { return one.name() == name; });
   }
 
   // Weights that only replaced nodes read, and constants of the model that callers could override: a prepared weight
@@ -193,25 +236,37 @@ class Editor {
     std::set<std::string> kept;
     for (const auto& input : graph_.input()) kept.insert(input.name());
     for (const auto& output : graph_.output()) kept.insert(output.name());
-    Names names;
-    for (int i = 0; i < graph_.node_size(); ++i) {
-      onnx::NodeProto& node = *graph_.mutable_node(i);
-      node.set_name(fmt::format("{}{}", kNumbered, i));
-      for (int k = 0; k < node.output_size(); ++k) {
-        if (node.output(k).empty() || kept.contains(node.output(k))) continue;
-        const std::string name = fmt::format("{}{}_{}", kNumbered, i, k);
-        names[node.output(k)] = name;
-        node.set_output(k, name);
+    // Inner scopes first: a name of theirs hides an outer one.
+    for (std::size_t scope = graphs_.size(); scope-- > 0;) {
+      onnx::GraphProto& graph = *graphs_[scope];
+      Names names;
+      for (int i = 0; i < graph.node_size(); ++i) {
+        onnx::NodeProto& node = *graph.mutable_node(i);
+        const std::size_t number = first_[scope] + static_cast<std::size_t>(i);
+        node.set_name(fmt::format("{}{}", kNumbered, number));
+        for (int k = 0; k < node.output_size(); ++k) {
+          if (node.output(k).empty() || (scope == 0 && kept.contains(node.output(k)))) continue;
+          const std::string name = fmt::format("{}{}_{}", kNumbered, number, k);
+          names[node.output(k)] = name;
+          node.set_output(k, name);
+        }
       }
+      if (scope == 0) {
+        for (onnx::NodeProto& node : *graph.mutable_node()) rename_inputs(node, names);
+      } else {
+        rename_inside(graph, names);
+      }
+      graph.clear_value_info();
     }
-    for (onnx::NodeProto& node : *graph_.mutable_node()) rename_inputs(node, names);
-    graph_.clear_value_info();
   }
 
   onnx::ModelProto& file_;
   onnx::GraphProto& graph_;
   const OnnxModel& model_;
   const OnnxEdit& edit_;
+  std::vector<onnx::GraphProto*> graphs_;  // of each scope
+  std::vector<std::size_t> first_;         // of each scope, its first node's number
+  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -223,7 +278,6 @@ Result<std::string> edit_onnx(const OnnxModel& model, std::string_view bytes, co
   if (bytes.size() > kMostBytes || !file.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail("{}: is not an ONNX model", model.place);
   }
-  assert(static_cast<std::size_t>(file.graph().node_size()) == model.nodes.size());
   if (const Status edited = Editor(file, model, edit).run(); !edited.ok()) return at(model.place, edited.error());
   if (file.ByteSizeLong() > kMostBytes) {
     return fail("{}: with its weights it is more than 2 GiB, the most an ONNX file may be", model.place);

@@ -18,7 +18,7 @@ namespace kw::suites {
 
 // One node in place of several.
 struct OnnxReplacement {
-  std::vector<std::size_t> nodes;  // of the model, of which only `outputs` are used elsewhere
+  std::vector<std::size_t> nodes;  // of one scope of the model, of which only `outputs` are used elsewhere
   std::string op;
   std::string name;
   std::vector<std::string> inputs;
@@ -28,7 +28,7 @@ struct OnnxReplacement {
 };
 
 struct OnnxEdit {
-  Lengths dims = {};  // the model's inputs get these lengths in place of open ones
+  Lengths dims = {};  // the model's inputs get these lengths in place of open ones, where it has no branches
   std::vector<OnnxReplacement> replacements = {};
   std::string domain = {};  // of the replacements
   // Node number 17 is called "kwn17" and its first result "kwn17_0", so that a runtime's own names for what it made of

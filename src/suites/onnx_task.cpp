@@ -16,7 +16,7 @@ namespace {
 
 // The outputs of a node that anything in the model uses; all of them if nothing does.
 std::vector<std::string> used_outputs(const OnnxModel& model, const Node& node) {
-  std::set<std::string> used;
+  std::set<std::string> used = model.given_to_owners;
   for (const OnnxValue& output : model.outputs) used.insert(output.name);
   for (const OnnxNode& other : model.nodes) used.insert(other.node.inputs.begin(), other.node.inputs.end());
   std::vector<std::string> all;

@@ -42,6 +42,8 @@ class ModelTasks {
   bool is_constant(const std::string& value) const;
   // Why the node cannot be computed; empty: nothing is known against it.
   std::string why_not(std::size_t node) const;
+  // Whether it stands in a branch that these lengths rule out.
+  bool never_runs(std::size_t node) const;
 
   // These nodes as one task with fixed lengths, in computing order, with every result that is used outside of them as
   // an output. What they get from initializers alone becomes weights and constants with the model's values.

@@ -22,9 +22,10 @@ class Reader {
 
   Result<Suite> read(const toml::table& root) {
     Suite suite;
-    KW_CHECK(only_these_keys(root, {"suite", "about", "task"}));
+    KW_CHECK(only_these_keys(root, {"suite", "about", "level", "task"}));
     KW_TRY(suite.name, required_text(root, "suite"));
     KW_TRY(suite.about, optional_text(root, "about"));
+    KW_TRY(const int level, level_of(root));
     const toml::node* list = root.get("task");
     if (!list) return suite;
     const toml::array* tasks = list->as_array();
@@ -35,6 +36,7 @@ class Reader {
       if (!table) return error(entry, "a task must be a table: [[task]]");
       KW_TRY(Task task, read_task(*table));
       task.suite = suite.name;
+      task.level = level;
       if (!names.insert(task.name).second) return error(entry, "a task is called '{}' already", task.name);
       suite.tasks.push_back(std::move(task));
     }
@@ -71,6 +73,14 @@ class Reader {
     KW_TRY(std::string text, optional_text(table, key));
     if (text.empty()) return error(*table.get(key), "'{}' is empty", key);
     return text;
+  }
+
+  Result<int> level_of(const toml::table& root) const {
+    const toml::node* node = root.get("level");
+    if (!node) return 0;
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < 1 || *value > 99) return error(*node, "'level' must be a whole number from 1 to 99");
+    return static_cast<int>(*value);
   }
 
   // Calls parse(Piece) for every text of a list.

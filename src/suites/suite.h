@@ -2,6 +2,7 @@
 //
 //   suite = "mobilekernelbench"
 //   about = "190 tasks over 95 ONNX operators"
+//   level = 1                     (of a suite that has levels: of every task in this file)
 //
 //   [[task]]
 //   name = "Gemm"
@@ -22,6 +23,8 @@
 // outputs   names; the last node's outputs if absent. NAME: TYPE[LENGTHS] where an operator cannot tell (Range).
 // opset     if absent, the first from 17 on that has all the operators.
 // note, degenerate, tolerance: see core/task.h.
+//
+// A suite may be several files: NAME.toml and NAME-ANYTHING.toml that say the same `suite`.
 //
 // Every error names file, line and column.
 #pragma once

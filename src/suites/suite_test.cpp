@@ -60,6 +60,14 @@ TEST(SuiteReader, RefusesASizeThatOverflows) {
   EXPECT_TRUE(error.starts_with("my.toml:6:15")) << error;
 }
 
+TEST(SuiteReader, GivesAFilesLevelToItsTasks) {
+  const auto suite = parse_suite("level = 2\n" + suite_with(kSinOfX), "my.toml");
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  EXPECT_EQ(suite->tasks.at(0).level, 2);
+  EXPECT_EQ(error_of("level = \"two\"\n" + suite_with(kSinOfX)),
+            "my.toml:1:9: 'level' must be a whole number from 1 to 99");
+}
+
 TEST(SuiteReader, RefusesTwoTasksOfOneName) {
   const std::string once = suite_with(kSinOfX);
   const std::string error = error_of(once + once.substr(once.find("[[task]]")));

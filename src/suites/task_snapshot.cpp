@@ -196,6 +196,7 @@ Task task_of(const Json& json) {
   task.name = json.at("name");
   task.suite = json.at("suite");
   task.category = json.at("category");
+  if (json.contains("level")) task.level = json["level"];
   task.place = json.at("place");
   task.note = json.at("note");
   task.degenerate = json.at("degenerate");
@@ -228,6 +229,7 @@ std::string snapshot_of(const Task& task) {
                {"values", Json::array()},
                {"nodes", Json::array()},
                {"outputs", Json::array()}};
+  if (task.level != 0) json["level"] = task.level;  // others have the snapshots that they always had
   for (const auto& [name, value] : task.lengths) json["lengths"][name] = value;
   for (const Value& value : task.values) json["values"].push_back(json_of(value));
   for (const Node& node : task.nodes) json["nodes"].push_back(json_of(node));

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "base/nearest.h"
+#include "targets/names.h"
 #include "targets/table.h"
 
 namespace kw::targets {
@@ -17,8 +18,16 @@ std::vector<Target> all_targets() {
   return all;
 }
 
+std::string scheme_of(const std::string& device) { return device.substr(0, device.find_first_of(":#")); }
+
+bool reached_by_a_program(const std::string& device) {
+  return std::ranges::any_of(all_targets(), [&](const Target& one) {
+    return std::ranges::find(one.schemes, scheme_of(device)) != one.schemes.end();
+  });
+}
+
 Result<Target> target_of(const std::string& device) {
-  const std::string name = device.substr(0, device.find(':'));
+  const std::string name = scheme_of(device);
   std::vector<std::string> names;
   for (Target& one : all_targets()) {
     if (one.name == name || std::ranges::find(one.schemes, name) != one.schemes.end()) return std::move(one);

@@ -106,6 +106,12 @@ struct FoundShape {
   std::vector<std::int64_t> lengths;  // as many as the rank says, or as are possible
 };
 
+struct MemoryUse {
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t kept_bytes = 0;
+  bool prepares = false;  // it has kw_prepare
+};
+
 // A kernel, locked up. Whatever goes wrong is the Reason that its functions return; after that it is gone.
 class LoadedKernel {
  public:
@@ -129,6 +135,9 @@ class LoadedKernel {
   virtual FoundShape found_shape(std::size_t call, std::size_t output) const = 0;
   // Bytes that it holds besides tensors, by the system's account; none where that is not known.
   virtual std::optional<std::uint64_t> memory_held() const { return std::nullopt; }
+  // How much scratch memory its calls took at most so far, and how much it keeps; none where that is not known. As the
+  // kernel's own process says it.
+  virtual std::optional<MemoryUse> memory_used() const { return std::nullopt; }
   // What it has left behind that it may not, when it has answered.
   virtual Reason behaviour() = 0;
 };
@@ -231,7 +240,7 @@ struct Target {
   // Memory for calls that other processes may map, as Device::make_calls and make_outputs: frameworks are tried there.
   std::function<Result<std::unique_ptr<Calls>>()> make_shared_calls = {};
   std::function<Result<std::unique_ptr<Outputs>>(const Calls& calls)> make_shared_outputs = {};
-  std::string takeaway_program = {};  // of kernels/: what checks and times a kernel that was taken away
+  std::string takeaway = {};  // a folder of kernels/ with what comes beside a kernel that is taken away
 
   std::string first_device() const { return usual_device.empty() ? name : usual_device; }
 };

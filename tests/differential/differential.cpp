@@ -1,7 +1,7 @@
 // A second opinion: ONNX Runtime answers thousands of random cases of every operator, and every task of the suites.
 //
 //   kw_differential PYTHON SCRIPT FOLDER [CASES_PER_OPERATOR] [OPERATOR]
-//   kw_differential PYTHON SCRIPT FOLDER suites
+//   kw_differential PYTHON SCRIPT FOLDER suites [SUITE]
 //
 // The cases go to the script in one file and its answers come back in another. A disagreement fails the run, and so
 // does an operator with fewer than 20 comparisons; what is known to differ is never drawn and is listed at the end.
@@ -240,14 +240,20 @@ void add_operators(Run& run, int cases_per_op, const std::string& only) {
 }
 
 // Every task in up to three shapes that are small enough to go through a file, its own among them where it is.
-Status add_tasks(Run& run) {
+Status add_tasks(Run& run, const std::string& only) {
   constexpr std::int64_t kMostElements = 300'000;
   constexpr std::int64_t kMostTransformed = 32'768;  // known_differences.h
   KW_TRY(const std::vector<suites::Suite> suites, suites::installed_suites());
   for (const suites::Suite& suite : suites) {
+    if (!only.empty() && suite.name != only) continue;
     for (const Task& task : suite.tasks) {
-      std::vector<Lengths> shapes = ops::hidden_lengths(task, 5, 8);
-      shapes.insert(shapes.begin(), {task.lengths, ops::tiny_lengths(task)});
+      std::vector<Lengths> shapes;
+      if (task.level > 0) {  // of a GPU's size
+        shapes = {ops::lengths_within(task, {.elements = 2e4, .flops = 4e6})};
+      } else {
+        shapes = ops::hidden_lengths(task, 5, 8);
+        shapes.insert(shapes.begin(), {task.lengths, ops::tiny_lengths(task)});
+      }
       int added = 0;
       for (const Lengths& lengths : shapes) {
         Task other = task;
@@ -280,7 +286,7 @@ int run(const std::string& python, const std::string& script, const std::string&
   const bool of_suites = what == "suites";
   Status done;
   if (of_suites) {
-    done = add_tasks(cases);
+    done = add_tasks(cases, only);
   } else {
     add_operators(cases, std::atoi(what.c_str()), only);
   }
@@ -297,7 +303,8 @@ int run(const std::string& python, const std::string& script, const std::string&
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print(stderr, "usage: kw_differential PYTHON SCRIPT FOLDER [CASES_PER_OPERATOR | suites] [OPERATOR]\n");
+    fmt::print(stderr,
+               "usage: kw_differential PYTHON SCRIPT FOLDER [CASES_PER_OPERATOR | suites] [OPERATOR | SUITE]\n");
     return 2;
   }
   return kw::run(argv[1], argv[2], argv[3], argc > 4 ? argv[4] : "100", argc > 5 ? argv[5] : "");

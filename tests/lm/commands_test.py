@@ -1,16 +1,19 @@
-"""`kw lm`, `kw compress` and `lm:` as a user types them, on a tiny model, with good input and bad.
+"""`kw lm`, `kw compress`, `kw train` and `lm:` as a user types them, on a tiny model, with good input and bad.
 
     python tests/lm/commands_test.py KW          (needs onnxruntime, numpy; KW is the program kw, with kw-lm beside it)
 """
+import fcntl
 import json
 import os
 import pathlib
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -150,6 +153,162 @@ class Commands(unittest.TestCase):
             self.assertFalse(self.out.exists())
             self.assertFalse(pathlib.Path(str(self.out) + ".part").exists())
         self.assertEqual(self.compress("--method", "svd")[0], 0)
+
+    def test_goes_on_after_ctrl_c(self):
+        self.text.write_text(TEXT * 80)  # enough for some time in the second of two layers
+        words = ["compress", self.model, "--ratio", "0.3", "--calibrate", self.text, "--out", self.out, "--sequences", "3000", "--length", "32", "--method", "svd-llm"]
+        with subprocess.Popen([KW, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            self.assertIn("calibration: 1 of 2", running.stderr.readline())
+            running.send_signal(signal.SIGINT)
+            self.assertNotEqual(running.wait(timeout=60), 0)
+        self.assertFalse(self.out.exists())
+        for _ in range(50):  # the engine ends a moment after kw
+            code, _, complaint = kw(*words)
+            if "another kw works there now" not in complaint:
+                break
+            time.sleep(0.1)
+        self.assertEqual(code, 0, complaint)
+        self.assertNotIn("calibration: 1 of 2", complaint)
+        self.assertTrue((self.out / "model.safetensors").exists())
+        self.assertFalse(pathlib.Path(str(self.out) + ".part").exists())
+
+    def test_two_at_once_do_not_share_a_folder(self):
+        for shared in (f"{self.out}.part", f"{self.out}.work"):
+            os.makedirs(shared)
+            first = os.open(shared, os.O_RDONLY)
+            fcntl.flock(first, fcntl.LOCK_EX)  # as the first kw compress holds it
+            code, _, complaint = self.compress("--method", "svd")
+            self.assertEqual((code != 0, complaint), (True, f"kw: {shared}: another kw works there now\n"))
+            self.assertFalse(self.out.exists())
+            os.close(first)
+            os.rmdir(shared)
+        self.assertEqual(self.compress("--method", "svd")[0], 0)
+
+    def diffusion_model(self):
+        """SDAR with letters as tokens, "_" (31) for masks."""
+        place = self.folder / "sdar"
+        shutil.copytree(TINY / "sdar", place)
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(self.model / name, place)
+        return place
+
+    def test_diffusion_writes_and_fills_holes(self):
+        model = self.diffusion_model()
+        self.assertIn("mask token         31", kw("lm", "info", model)[1])
+        greedy = kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10")
+        self.assertEqual((greedy[0], len(greedy[1])), (0, 11), greedy)
+        self.assertEqual(greedy, kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--threads", "1"))
+        several = kw("lm", "generate", model, "--prompt", "ABCDE", "--prompt", "F", "--tokens", "10", "--unmask", "static", "--steps", "2", "--json")
+        self.assertEqual([len(text) for text in json.loads(several[1])["texts"]], [10, 10])
+        drawn = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "12", "--samples", "3", "--temperature", "1", "--json")[1])
+        self.assertEqual(len(set(drawn["texts"])), 3)
+        asked = kw("ask", "--model", f"lm:{model}", "ABC")
+        self.assertEqual(asked[0], 0, asked[2])
+        text = self.folder / "holey.txt"
+        text.write_text("ABCDEFG<hole>HIJKLMNOPQ")
+        code, printed, complaint = kw("lm", "generate", model, "--infill", text, "--hole-tokens", "5")
+        self.assertEqual(code, 0, complaint)
+        self.assertEqual((printed[:7], len(printed), printed[12:]), ("ABCDEFG", 22, "HIJKLMNOPQ"))
+        self.refused("say how many tokens", *kw("lm", "generate", model, "--infill", text)[::2])
+        text.write_text("A<hole>B<hole>C")
+        self.refused("is in it twice", *kw("lm", "generate", model, "--infill", text, "--hole-tokens", "5")[::2])
+        self.refused("nothing in it is marked", *kw("lm", "generate", model, "--infill", self.text)[::2])
+        self.refused("no way of unmasking", *kw("lm", "generate", model, "--prompt", "A", "--unmask", "all")[::2])
+        self.refused("block-diffusion models", *kw("lm", "generate", self.model, "--prompt", "A", "--steps", "2")[::2])
+        self.refused("no GPU", *kw("lm", "generate", model, "--prompt", "A", "--device", "cuda")[::2])
+
+    def test_refuses_broken_diffusion_models(self):
+        model = self.diffusion_model()
+        words = ("lm", "generate", model, "--prompt", "ABC", "--tokens", "4")
+        config = json.loads((model / "config.json").read_text())
+        (model / "config.json").write_text(json.dumps(config | {"mask_token_id": 32}))
+        self.refused("the mask token 32 (mask_token_id) is outside of the vocabulary of 32", *kw(*words)[::2])
+        (model / "config.json").write_text(json.dumps(config))
+        weights = (model / "model.safetensors").read_bytes()
+        (model / "model.safetensors").write_bytes(weights[:-4] + struct.pack("<f", float("nan")))
+        self.refused("holds values that are no numbers", *kw(*words)[::2])
+        (model / "model.safetensors").write_bytes(weights)
+        self.assertEqual(kw(*words)[0], 0)
+        (model / "tokenizer.json").unlink()
+        self.refused("tokenizer.json", *kw(*words)[::2])
+
+    def train(self, out, corpus=None, **options):
+        options = {"vocabulary": 300, "layers": 2, "width": 48, "inner_width": 96, "heads": 3, "kv_heads": 1, "head_size": 16, "context": 512,
+                   "batch": 2, "length": 128, "type": "F32", "rate": 0.004, "steps": 300, "save_every": 20, "threads": 1} | options
+        flags = [word for name, value in options.items() for word in ("--" + name.replace("_", "-"), value)]
+        return ["train", corpus or self.corpus(), "--out", out, *flags]
+
+    def corpus(self):
+        path = self.folder / "corpus.jsonl"
+        lines = [{"prompt": f"add {i}", "answer": f"y = x + {i};\n", "origin": "test"} for i in range(6)]
+        lines += [{"prompt": "fill", "prefix": "int f() {\n", "answer": "  return 7;\n", "suffix": "}\n"}]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def test_trains_through_kills_and_fills_a_hole(self):
+        whole = self.folder / "whole"
+        code, printed, complaint = kw(*self.train(whole))
+        self.assertEqual(code, 0, complaint)
+        self.assertIn("300 steps over 7 lines", printed)
+        self.assertIn("tokens a second", complaint)
+        for until in (1, 3):  # killed in the middle of anything, after some checkpoints
+            with subprocess.Popen([KW, *map(str, self.train(self.out))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+                state = pathlib.Path(f"{self.out}.work") / "state.json"
+                for _ in range(2000):
+                    if running.poll() is not None or (state.exists() and json.loads(state.read_text())["step"] >= 20 * until):
+                        break
+                    time.sleep(0.01)
+                running.kill()
+            self.assertFalse(self.out.exists())
+        for _ in range(50):  # the engine ends a moment after kw
+            code, _, complaint = kw(*self.train(self.out))
+            if "another kw works there now" not in complaint:
+                break
+            time.sleep(0.1)
+        self.assertEqual(code, 0, complaint)
+        losses = [json.loads((folder / "training.json").read_text())["losses"] for folder in (whole, self.out)]
+        self.assertEqual(losses[0], losses[1])
+        self.assertEqual((whole / "model.safetensors").read_bytes(), (self.out / "model.safetensors").read_bytes())
+        asked = kw("ask", "--model", f"lm:{self.out}", "add 3")
+        self.assertEqual((asked[0], asked[1].strip()), (0, "y = x + 3;"), asked)
+        text = self.folder / "holey.c"
+        text.write_text("int f() {\nHERE}\n")
+        code, printed, complaint = kw("lm", "generate", self.out, "--chat", "fill", "--infill", text, "--hole", "HERE")
+        self.assertEqual((code, printed), (0, "int f() {\n  return 7;\n}\n"), complaint)
+        text.write_bytes(b"// \xff\xc3\r\nHERE\xe2}\x00")  # bytes that are no text stay, too
+        self.assertEqual(kw("lm", "generate", self.out, "--infill", text, "--hole", "HERE", "--tokens", "8", "--out", text)[0], 0)
+        filled = text.read_bytes()
+        self.assertTrue(filled.startswith(b"// \xff\xc3\r\n") and filled.endswith(b"\xe2}\x00"), filled)
+
+    def test_learns_from_the_rewards_of_a_program(self):
+        first = self.folder / "first"
+        self.assertEqual(kw(*self.train(first, steps=30))[0], 0)
+        judge = self.folder / "judge.py"
+        judge.write_text("import json, sys\nfor line in sys.stdin:\n  one = json.loads(line)\n"
+                         "  print(json.dumps({'id': one['id'], 'reward': one['source'].count('y') if 'task' in one else 0}), flush=True)\n")
+        problems = self.folder / "problems.jsonl"
+        problems.write_text("".join(json.dumps({"prompt": f"add {i}", "task": "Add", "answer": "not needed"}) + "\n" for i in range(3)))
+        words = ["train", problems, "--from", first, "--out", self.out, "--reward", f"{sys.executable} {judge}", "--steps", "3", "--batch", "2", "--samples", "4",
+                 "--tokens", "12", "--rate", "0.001"]
+        code, printed, complaint = kw(*words)
+        self.assertEqual(code, 0, complaint)
+        self.assertIn("3 steps of learning from rewards", printed)
+        curve = json.loads((self.out / "training.json").read_text())["curve"]
+        self.assertEqual((len(curve), curve[0]["not_judged"]), (3, 0))
+        self.assertTrue(any(step["groups_kept"] > 0 for step in curve), curve)
+        self.assertEqual(kw("lm", "generate", self.out, "--chat", "add 1", "--tokens", "8")[0], 0)
+        shutil.rmtree(self.out)
+        shutil.rmtree(f"{self.out}.work")
+        self.refused("/nowhere/judge", *kw(*["/nowhere/judge" if "judge.py" in str(word) else word for word in words])[::2])
+
+    def test_refuses_what_it_cannot_train_on(self):
+        cut = self.folder / "cut.jsonl"
+        cut.write_bytes(self.corpus().read_bytes()[:-10])
+        self.refused("cut.jsonl line 7: no whole JSON object", *kw(*self.train(self.out, corpus=cut))[::2])
+        self.refused("no such file", *kw(*self.train(self.out, corpus=self.folder / "none"))[::2])
+        self.refused("none of 7 lines fits", *kw(*self.train(self.out, length=8))[::2])
+        self.refused("heads cannot share", *kw(*self.train(self.out, kv_heads=2))[::2])
+        self.refused("no GPU", *kw(*self.train(self.out, device="cuda"))[::2])
 
 
 unittest.main()

@@ -64,4 +64,47 @@ std::string small_model() {
                  node("product", "MatMul", {"y", "m"}, "z") + "}");
 }
 
+std::string branching_model() {
+  const std::string x = "dim { dim_param: 'N' } dim { dim_value: 8 } dim { dim_value: 12 } dim { dim_value: 12 }";
+  const std::string pads =
+      "attribute { name: 'pads' type: INTS ints: 1 ints: 1 ints: 1 ints: 1 } "
+      "attribute { name: 'kernel_shape' type: INTS ints: 3 ints: 3 } ";
+  const auto branch = [](const std::string& name, const std::string& graph) {
+    return "attribute { name: '" + name + "' type: GRAPH g { name: '" + name + "' " + graph + " } } ";
+  };
+  const std::string inner = branch("then_branch", node("", "Relu", {"c1"}, "a1") + "output { name: 'a1' }") +
+                            branch("else_branch", node("turn", "Neg", {"c1"}, "a1") + "output { name: 'a1' }");
+  const std::string first = weight("w2", {8, 8, 3, 3}) + node("conv1", "Conv", {"x", "w1"}, "c1", pads) +
+                            node("inner", "If", {"is_two"}, "chosen", inner) +
+                            node("conv2", "Conv", {"chosen", "w2"}, "result", pads);
+  const std::string second = node("conv1", "Conv", {"x", "w1"}, "c1", pads) + node("sigmoid", "Sigmoid", {"c1"}, "s1") +
+                             node("mul", "Mul", {"c1", "s1"}, "a1") +
+                             node("conv2", "Conv", {"a1", "w1"}, "result", pads);
+  return onnx_of("ir_version: 8 opset_import { version: 17 } graph { name: 'branching' input " + float_value("x", x) +
+                 "input { name: 'flag' type { tensor_type { elem_type: 9 shape { } } } } output " +
+                 float_value("y", x) + weight("w1", {8, 8, 3, 3}) +
+                 "initializer { name: 'zero' data_type: 7 int64_data: 0 } " +
+                 "initializer { name: 'two' data_type: 7 int64_data: 2 } " + node("shape", "Shape", {"x"}, "lengths") +
+                 node("gather", "Gather", {"lengths", "zero"}, "n") + node("equal", "Equal", {"n", "two"}, "is_two") +
+                 node("choose", "If", {"flag"}, "h",
+                      branch("then_branch", first + "output { name: 'result' }") +
+                          branch("else_branch", second + "output { name: 'result' }")) +
+                 node("last", "Sigmoid", {"h"}, "y") + "}");
+}
+
+std::string looping_model(bool with_shapes) {
+  const std::string turn = "type { tensor_type { elem_type: 7 shape { } } }",
+                    flag = "type { tensor_type { elem_type: 9 shape { } } }",
+                    value = with_shapes ? "type { tensor_type { elem_type: 1 shape { dim { dim_value: 4 } } } }"
+                                        : "type { tensor_type { elem_type: 1 } }";
+  const std::string body = "attribute { name: 'body' type: GRAPH g { name: 'body' input { name: 'i' " + turn +
+                           " } input { name: 'going' " + flag + " } input { name: 'v' " + value + " } " +
+                           node("double", "Add", {"v", "v"}, "w") + node("go", "Identity", {"going"}, "on") +
+                           "output { name: 'on' " + flag + " } output { name: 'w' " + value + " } } } ";
+  return onnx_of("ir_version: 8 opset_import { version: 17 } graph { name: 'looping' input " +
+                 float_value("x", "dim { dim_value: 4 }") + "output " + float_value("y", "dim { dim_value: 4 }") +
+                 "initializer { name: 'three' data_type: 7 int64_data: 3 } " +
+                 node("turns", "Loop", {"three", "", "x"}, "y", body) + "}");
+}
+
 }  // namespace kw

@@ -8,4 +8,12 @@ namespace kw {
 // As a file. x: float32[N, 8, 12, 12] -> y: float32[N, 8, 12, 12], z: float32[N, 8, 12, 5]
 std::string small_model();
 
+// A model with an If (`choose`, by the input `flag`) whose branches call their values alike, each with two
+// convolutions; in the first one stands another If, which the length N decides: 2 or another one. Behind it comes an
+// activation.
+std::string branching_model();
+
+// A Loop (`turns`) over a value of the shape [4], which the file states for its body or not.
+std::string looping_model(bool with_shapes);
+
 }  // namespace kw

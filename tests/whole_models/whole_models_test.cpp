@@ -11,6 +11,7 @@
 #include "base/scratch.h"
 #include "models/library.h"
 #include "models/plan.h"
+#include "models/regions.h"
 #include "models/runtime.h"
 #include "models/times.h"
 #include "runs/drafts.h"
@@ -111,6 +112,29 @@ TEST_F(WholeModels, EveryNodeHasATimeOrWasJoinedWithAnother) {
   EXPECT_EQ(conv->nodes.size(), 2u);
   EXPECT_GT(conv->in_model_ns, 0);
   EXPECT_TRUE(conv->obstacle.empty());
+}
+
+TEST_F(WholeModels, ManySmallNodesAreOneKernel) {
+  const ModelTimes times = without_times(*model_, kDevice);  // nothing takes long
+  auto regions = small_regions_of(*model_, times, kDevice, {0});
+  ASSERT_TRUE(regions.ok()) << regions.error().message;
+  ASSERT_EQ(regions->size(), 1u);
+  const Region& all = regions->front();
+  EXPECT_EQ(all.kind.groups[0].nodes.size(), model_->count() - 1);  // everything but the first convolution
+  EXPECT_EQ(all.kind.task.outputs.size(), 2u);
+  const Status built =
+      write_library(folder_.path(), {{all.kind.op, all.kind.task, {"small.cpp", all.kernel.source}, {}, "of a test"}},
+                    "mine", kDevice);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  const auto bytes = model_with(*model_, {all.kind}, {{0, 0}}, "mine");
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  ASSERT_TRUE(write_file(file("model.onnx"), *bytes).ok());
+  const auto race =
+      runtime_->race({{"original", file("small.onnx")}, {"fast", file("model.onnx"), file(kLibraryFile)}}, terms_);
+  ASSERT_TRUE(race.ok()) << race.error().message;
+  for (const auto& outputs : race->cases.at("fast")) {
+    for (const Difference& one : outputs) EXPECT_TRUE(one.within()) << one.output << ": " << one.max_error;
+  }
 }
 
 TEST_F(WholeModels, KernelsPutBackGiveTheSameOutputs) {

@@ -3,6 +3,7 @@
 #include <kernelwright.h>
 
 #include "convolution.h"
+#include "winograd_transforms.h"
 
 // Winograd's minimal filtering. F(4x4, 3x3), for kernels whose last two axes are 3 x 3: tiles of 6 x 6 inputs and the
 // kernels are transformed, and then 36 products of a channel make what 4 x 4 outputs take from it, not 144. F(4, 3),
@@ -17,48 +18,11 @@ namespace winograd {
 
 using Floats = simd::Eight;  // tiles that are transformed together: wider ones would often stay half empty
 inline constexpr int kLanes = 8;
-inline constexpr int kOut = 4, kIn = 6;  // along the last axis, of one tile
 // `kTall`: how many rows of inputs a tile has, kIn or 1.
 template <int kTall>
 inline constexpr int kRows = kTall == 1 ? 1 : kOut;
 template <int kTall>
 inline constexpr int kParts = kTall* kIn;
-
-// ---- The transforms along one axis. They evaluate polynomials at 0, +-kNear, +-kFar and infinity; with these points
-// the errors are a quarter of those with the usual 1 and 2.
-
-inline constexpr float kNear = 0.75f, kFar = 1.5f;
-inline constexpr float kNear2 = kNear * kNear, kFar2 = kFar * kFar;
-
-[[gnu::always_inline]] inline void transform_input(const Floats* d, int step, Floats* to) {
-  const Floats d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step];
-  const Floats near_even = d4 - kFar2 * d2, near_odd = d3 - kFar2 * d1;
-  const Floats far_even = d4 - kNear2 * d2, far_odd = d3 - kNear2 * d1;
-  to[0] = far_even + kFar2 * (kNear2 * d[0] - d2);
-  to[1] = near_even + kNear * near_odd;
-  to[2] = near_even - kNear * near_odd;
-  to[3] = far_even + kFar * far_odd;
-  to[4] = far_even - kFar * far_odd;
-  to[5] = d[5 * step] - kNear2 * d3 - kFar2 * far_odd;
-}
-[[gnu::always_inline]] inline void transform_output(const Floats* m, int step, Floats* to) {
-  const Floats m1 = m[step], m2 = m[2 * step], m3 = m[3 * step], m4 = m[4 * step];
-  const Floats near_even = m1 + m2, near_odd = kNear * (m1 - m2), far_even = m3 + m4, far_odd = kFar * (m3 - m4);
-  to[0] = (m[0] + near_even) + far_even;
-  to[1] = near_odd + far_odd;
-  to[2] = kNear2 * near_even + kFar2 * far_even;
-  to[3] = (m[5 * step] + kNear2 * near_odd) + kFar2 * far_odd;
-}
-inline void transform_kernel(const double* g, int64_t step, double* to) {
-  const double g0 = g[0], g1 = g[step], g2 = g[2 * step];
-  constexpr double kNearScale = 1 / (2.0 * kNear2 * (kNear2 - kFar2)), kFarScale = 1 / (2.0 * kFar2 * (kFar2 - kNear2));
-  to[0] = g0 / (kNear2 * kFar2);
-  to[1] = (g0 + kNear * g1 + kNear2 * g2) * kNearScale;
-  to[2] = (g0 - kNear * g1 + kNear2 * g2) * kNearScale;
-  to[3] = (g0 + kFar * g1 + kFar2 * g2) * kFarScale;
-  to[4] = (g0 - kFar * g1 + kFar2 * g2) * kFarScale;
-  to[5] = g2;
-}
 
 // ---- Kernels. In each tile of features their parts, in each part the depth of the first axis and the channels.
 

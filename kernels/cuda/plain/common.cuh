@@ -36,6 +36,12 @@ struct Given {
   int64_t integer(int64_t i) const {
     return dtype == KW_INT32 ? static_cast<const int32_t*>(data)[i] : static_cast<const int64_t*>(data)[i];
   }
+  // And of one of any numbers that name lengths or scales.
+  double number(int64_t i) const {
+    if (dtype == KW_FLOAT32) return double(static_cast<const float*>(data)[i]);
+    if (dtype == KW_FLOAT64) return static_cast<const double*>(data)[i];
+    return double(integer(i));
+  }
 };
 
 inline int from_front(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
-#include "cli/numbers.h"
+#include "command_line/numbers.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -58,6 +58,7 @@ Command ask() {
   for (Option& option : model_options()) options.push_back(std::move(option));
   return {
       .name = "ask",
+      .topic = Topic::language_models,
       .summary = "asks a language model one question: can it be reached, what does it cost",
       .description =
           "MODEL is PROVIDER:NAME. openai:NAME takes its address from OPENAI_BASE_URL and its key from OPENAI_API_KEY "

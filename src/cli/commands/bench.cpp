@@ -10,6 +10,8 @@
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "command_line/numbers.h"
+#include "judge/affordable.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -21,12 +23,36 @@ constexpr char kDefaultSuite[] = "mobilekernelbench";
 constexpr char kUsualTime[] = "18m";
 constexpr double kConfirm_s = 0.5;  // of timing the winner
 
+// Those that this machine can judge; what it cannot is said, a line each, or made smaller.
+Result<std::vector<Task>> affordable_ones(std::vector<Task> tasks, bool shrinks) {
+  const judge::Means means = judge::means_of_this_machine();
+  std::vector<Task> affordable;
+  for (Task& task : tasks) {
+    if (shrinks) task = judge::made_affordable(std::move(task), means);
+    const Status fine = judge::check_affordable(task, means);
+    if (fine.ok()) {
+      affordable.push_back(std::move(task));
+    } else {
+      fmt::print(stderr, "kw: left out: {}\n", fine.error().message);
+    }
+  }
+  if (affordable.empty() && !tasks.empty()) {
+    return fail("none of the {} tasks is small enough to be judged here; --shrink makes them smaller", tasks.size());
+  }
+  return affordable;
+}
+
 Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
   runs::Order order{.kind = store::RunKind::search};
   const std::string name = arguments.has("SUITE") ? arguments.text("SUITE") : kDefaultSuite;
   KW_TRY(suites::Suite suite, suites::find_suite(name));
   order.suite = suite.name;
-  KW_TRY(order.tasks, suites::tasks_named(std::move(suite.tasks), arguments.text("--tasks")));
+  KW_TRY(const auto level, whole_number(arguments, "--level", 1, 99));
+  if (level) {
+    KW_TRY(suite.tasks, suites::tasks_of_level(std::move(suite.tasks), static_cast<int>(*level)));
+  }
+  KW_TRY(std::vector<Task> tasks, suites::tasks_named(std::move(suite.tasks), arguments.text("--tasks")));
+  KW_TRY(order.tasks, affordable_ones(std::move(tasks), arguments.has("--shrink")));
   KW_CHECK(check_author(arguments));
   if (arguments.has("--budget")) {
     order.search.budget = arguments.text("--budget");
@@ -62,6 +88,7 @@ Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
 Command bench() {
   Command command = {
       .name = "bench",
+      .topic = Topic::kernels,
       .summary = "the whole benchmark: kernels for every task of a suite, beside the frameworks' own operators",
       .description =
           "For each task: tries the techniques that serve it within the budget, judges the best in full, and measures "
@@ -71,7 +98,10 @@ Command bench() {
           "the search may spend on each task, as a time or a number of candidates; judging and measuring the best "
           "takes "
           "a few seconds more. --within is about the whole: tasks share the time that is left. With neither, each task "
-          "gets up to 3 seconds and all of them 18 minutes. More finds more: --within 2h. Before a whole suite the "
+          "gets up to 3 seconds and all of them 18 minutes. More finds more: --within 2h. Tasks that are too large for "
+          "this "
+          "machine to compute a reference of are left out, a line each; --shrink makes them smaller, and their names "
+          "then end in _small. Before a whole suite the "
           "machine's roofs are measured where they are not known (`kw doctor`). --json ends with one object: "
           "run, tasks, csr, "
           "fcr, fast (per rival: p to share, and the same under sure), geomean, categories and more."
@@ -82,6 +112,9 @@ Command bench() {
            {.name = "--tasks",
             .value = "NAMES",
             .help = "only these: names or categories with commas; Conv* means all that begin so, conv a category"},
+           {.name = "--level", .value = "N", .help = "only tasks of this level, of a suite that has levels"},
+           {.name = "--shrink",
+            .help = "tasks too large for this machine with their longest lengths halved until they fit"},
            {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
            {.name = "--within",
             .value = "TIME",

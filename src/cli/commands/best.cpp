@@ -10,15 +10,31 @@
 #include "cli/describe.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "core/settings_json.h"
 #include "runs/machine.h"
 #include "runs/ranking.h"
 #include "runs/ranking_text.h"
+#include "runs/takeaway.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
 namespace {
 using runs::Ranking;
 using store::AcceptedKernel;
+
+// As much of the verdict as the ranking has.
+Verdict verdict_on(const AcceptedKernel& best, const std::string& task) {
+  Verdict verdict{.task = task, .stage = VerdictStage::accepted, .time_ns = best.time_ns};
+  verdict.caches = best.terms.find("cold") == std::string::npos ? "warm" : "cold";
+  verdict.roof_fraction = best.roof_fraction;
+  if (!best.rival.empty()) {
+    Speedup speedup{.rival = best.rival, .median = best.median, .low = best.low, .high = best.high};
+    if (!best.version.empty()) speedup.called = Called{.version = best.version};
+    speedup.claimed = best.low > 1 || best.high < 1;
+    verdict.speedups.push_back(std::move(speedup));
+  }
+  return verdict;
+}
 
 Result<int> run_best(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto store, look_into_store(arguments, out, "null"));
@@ -55,6 +71,16 @@ Result<int> run_best(const Arguments& arguments, std::ostream& out) {
     std::ostream(exact_buffer(out)) << source;
     return kYes;
   }
+  if (arguments.has("--out")) {
+    if (!task.ok()) return fail("--out needs the task itself: {}", task.error().message);
+    KW_TRY(const auto folder, runs::new_folder(arguments.text("--out"), arguments.has("--force")));
+    KW_TRY(const std::string source, store->source(best.source_hash));
+    KW_TRY(const Settings settings, settings_from_json(best.settings));
+    KW_TRY(const auto files, runs::take_away(folder, *task, {best.file, source}, settings, verdict_on(best, name),
+                                             device, targets::facts_of(device).name));
+    for (const auto& file : files) kw::print(out, "wrote          {}\n", file.string());
+    return kYes;
+  }
   if (arguments.has("--json")) {
     out << runs::ranking_as_json(name, ranking, elsewhere);
   } else {
@@ -68,6 +94,7 @@ Result<int> run_best(const Arguments& arguments, std::ostream& out) {
 Command best() {
   return {
       .name = "best",
+      .topic = Topic::kernels,
       .summary = "shows the best kernel for a task that was measured on this machine",
       .description =
           "The accepted kernel of the record with the largest speed-up against the rival that it alternated with, "
@@ -83,6 +110,8 @@ Command best() {
                   dim_option(),
                   target_option(),
                   {.name = "--source", .help = "print the kernel's source and nothing else"},
+                  {.name = "--out", .value = "DIR", .help = "write the kernel to take away into a new or empty folder"},
+                  {.name = "--force", .help = "write into a folder in which there is something"},
                   store_option(),
                   {.name = "--json", .help = "one JSON object instead of text"}},
       .examples = {"kw best Relu", "kw best Relu --json"},

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/commands.h"
-#include "cli/numbers.h"
+#include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
 #include "report/compression_page.h"
@@ -100,6 +100,7 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
 
 Command compress() {
   return {.name = "compress",
+          .topic = Topic::language_models,
           .summary = "makes a language model smaller by factoring its linear layers (ResSVD and others)",
           .description =
               "Keeps each linear layer of MODEL as two thin factors, so that --ratio of their numbers go; embeddings "
@@ -123,7 +124,7 @@ Command compress() {
                       {.name = "--allot", .help = "ranks by what they cost in loss, measured with gradients"},
                       {.name = "--pivot", .help = "leave out the numbers that two factors have twice"},
                       {.name = "--refit",
-                       .help = "experimental: least-squares update after compressed layers; made SmolLM2 worse"},
+                       .help = "least-squares update of factors after compressed layers, where that helps"},
                       {.name = "--narrow", .help = "flat key and value matrices stay whole, the others give more"},
                       {.name = "--search", .help = "of ressvd: search for beta too"},
                       {.name = "--merged", .help = "write the products: nothing saved, for comparing elsewhere"},

@@ -165,7 +165,8 @@ Result<int> run_demo(const Arguments& arguments, std::ostream& out) {
   for (const fs::path& file : result.files) files.push_back(folder / "kernel" / file.filename());
   print(out, "  {}    any C++20 compiler builds it; its opening comment says how, and what was tested\n",
         files.at(0).string());
-  print(out, "  {}    a program that checks it against the plain kernel and times both\n", files.at(2).string());
+  print(out, "  {}    how to use it from C, what it needs, and how to check it\n",
+        (folder / "kernel" / "README.md").string());
 
   say_part(6, "The report", out);
   const fs::path page = folder / "report.html";
@@ -182,6 +183,7 @@ Result<int> run_demo(const Arguments& arguments, std::ostream& out) {
 Command demo() {
   return {
       .name = "demo",
+      .topic = Topic::kernels,
       .summary = "one task from start to end in under two minutes: search, verdict, kernel, report",
       .description =
           "Shows a task and its plain kernel, searches a fast one, judges it beside MNN and ONNX Runtime (which are "

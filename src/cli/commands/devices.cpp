@@ -64,6 +64,7 @@ Result<int> run_devices(const Arguments& arguments, std::ostream& out) {
 
 Command devices() {
   return {.name = "devices",
+          .topic = Topic::machine,
           .summary = "lists, checks and cleans the phones, boards and emulators that kernels can be judged on",
           .description =
               "A device is named wherever a command takes --on: emulated:aarch64 (an emulator here; no speed is "

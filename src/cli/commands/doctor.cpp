@@ -25,6 +25,7 @@ Result<int> run_doctor(const Arguments& arguments, std::ostream& out) {
 Command doctor() {
   return {
       .name = "doctor",
+      .topic = Topic::machine,
       .summary = "shows what this machine has, how fast it can be, and what is missing",
       .description =
           "Shows the processor, its caches, the compilers, and the roofs of one core: the most float32 multiply-adds "

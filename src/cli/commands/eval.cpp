@@ -10,12 +10,13 @@
 #include "base/print.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/numbers.h"
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
 #include "cli/settings.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "command_line/numbers.h"
+#include "judge/affordable.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
 #include "judge/verdict_json.h"
@@ -85,6 +86,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   one.task = &task;
   KW_TRY(one.source, runs::read_kernel(arguments.text("FILE")));
   if (arguments.has("--build-only")) return build_only(one, out);
+  KW_CHECK(judge::check_affordable(task, judge::means_of_this_machine()));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, one.device));
   if (one.timed) {
     KW_TRY(one.frameworks, rivals.of(task, one.threads));
@@ -217,6 +219,7 @@ Result<int> run_eval(const Arguments& arguments, std::ostream& out) {
 Command eval() {
   return {
       .name = "eval",
+      .topic = Topic::kernels,
       .summary = "judges a kernel: is it right, how fast is it, how sure is that",
       .description =
           "Builds the kernel in a sandbox, runs it on the task's own shape and on shapes and values that its author "

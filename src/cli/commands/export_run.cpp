@@ -64,6 +64,7 @@ Result<int> run_export_run(const Arguments& arguments, std::ostream& out) {
 Command export_run() {
   return {
       .name = "export",
+      .topic = Topic::record,
       .summary = "writes a run as JSON Lines, as a table, or as a folder of kernels",
       .description =
           "jsonl holds all of the run, raw times included, and `kw import` takes it back on any machine; its lines "

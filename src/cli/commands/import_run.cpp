@@ -31,6 +31,7 @@ Result<int> run_import_run(const Arguments& arguments, std::ostream& out) {
 Command import_run() {
   return {
       .name = "import",
+      .topic = Topic::record,
       .summary = "takes in a run that kw export wrote, on this machine or another one",
       .description =
           "All of the file or nothing: a line that is broken is named by its number. Sources and tasks are held "

@@ -63,6 +63,7 @@ Result<int> run_init(const Arguments& arguments, std::ostream& out) {
 Command init() {
   return {
       .name = "init",
+      .topic = Topic::kernels,
       .summary = "writes a correct, plain kernel to start from",
       .description =
           "The kernel computes the task with straightforward loops, for every shape that the task allows. It "

@@ -7,8 +7,8 @@
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/numbers.h"
 #include "cli/target_flag.h"
+#include "command_line/numbers.h"
 #include "inspect/errors.h"
 #include "inspect/json.h"
 #include "inspect/model.h"
@@ -139,6 +139,7 @@ Result<int> run_inspect(const Arguments& arguments, std::ostream& out) {
 Command inspect() {
   return {
       .name = "inspect",
+      .topic = Topic::kernels,
       .summary = "what agents are shown: errors cut short, a kernel's loops, a folder's functions, a task's parts",
       .description =
           "kw inspect errors LOG --source FILE: what a compiler, linker or loader said, as errors with their line "

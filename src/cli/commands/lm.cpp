@@ -2,14 +2,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/print.h"
 #include "cli/commands.h"
-#include "cli/numbers.h"
+#include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
 
@@ -66,6 +68,41 @@ Result<int> evaluate(const Arguments& arguments, Json request, int threads, std:
   return kYes;
 }
 
+constexpr const char* kHole = "<hole>";
+
+// What --infill names, cut at its hole.
+Result<Json> infill_of(const Arguments& arguments) {
+  const std::string path = arguments.text("--infill"),
+                    mark = arguments.has("--hole") ? arguments.text("--hole") : kHole;
+  if (mark.empty()) return fail("--hole is empty: say the text that marks the hole");
+  KW_TRY(const std::string text, read_file(path));
+  const std::size_t begin = text.find(mark);
+  if (begin == std::string::npos) return fail("{}: nothing in it is marked as the hole with {}", path, mark);
+  if (text.find(mark, begin + mark.size()) != std::string::npos) return fail("{}: {} is in it twice", path, mark);
+  KW_TRY(const auto length, whole_number(arguments, "--hole-tokens", 0, 1, 1 << 20));
+  return Json{{"prefix", text.substr(0, begin)}, {"suffix", text.substr(begin + mark.size())}, {"length", length}};
+}
+
+// "--top-k" is top_k of the request.
+Status put_numbers(const Arguments& arguments, Json& request) {
+  for (const char* flag : {"--tokens", "--top-k", "--samples", "--block", "--steps", "--seed", "--temperature",
+                           "--top-p", "--threshold", "--unmask", "--device", "--numbers"}) {
+    if (!arguments.has(flag)) continue;
+    const std::string text = arguments.text(flag);
+    std::string name = flag == std::string("--tokens") ? "most_tokens" : flag + 2;
+    std::ranges::replace(name, '-', '_');
+    const bool share = name == "top_p" || name == "threshold", zero = name == "top_k" || name == "seed";
+    if (share || name == "temperature") {
+      KW_TRY(request[name], number_in(flag, text, 0, share ? 1 : 100));
+    } else if (name == "unmask" || name == "device" || name == "numbers") {
+      request[name] = text;
+    } else {
+      KW_TRY(request[name], whole_number_in(flag, text, zero ? 0 : 1, std::int64_t{1} << (name == "seed" ? 60 : 20)));
+    }
+  }
+  return {};
+}
+
 Result<int> write_text(const Arguments& arguments, Json request, int threads, std::ostream& out) {
   if (arguments.has("--chat")) {
     request["messages"] = Json::array();
@@ -74,33 +111,35 @@ Result<int> write_text(const Arguments& arguments, Json request, int threads, st
     request["messages"].push_back({{"role", "user"}, {"content", arguments.text("--chat")}});
   } else if (arguments.has("--prompt")) {
     request["prompts"] = arguments.texts("--prompt");
-  } else {
-    return fail("say how the text begins (--prompt TEXT), or ask something (--chat TEXT)");
+  } else if (!arguments.has("--infill")) {
+    return fail(
+        "say how the text begins (--prompt TEXT), ask something (--chat TEXT), or give a text with a hole "
+        "(--infill FILE)");
   }
-  KW_TRY(const auto most, whole_number(arguments, "--tokens", 128, 1, 1 << 20));
-  KW_TRY(const auto top_k, whole_number(arguments, "--top-k", 0, 0, 1 << 20));
-  KW_TRY(const auto seed, whole_number(arguments, "--seed", 1, 0, std::int64_t{1} << 60));
-  request["most_tokens"] = most;
-  request["top_k"] = top_k;
-  request["seed"] = seed;
-  if (arguments.has("--temperature")) {
-    KW_TRY(request["temperature"], number_in("--temperature", arguments.text("--temperature"), 0, 100));
+  if (arguments.has("--infill")) {
+    if (request.contains("prompts") && request["prompts"].size() > 1) return fail("--infill takes one --prompt");
+    KW_TRY(request["infill"], infill_of(arguments));
   }
-  if (arguments.has("--top-p")) {
-    KW_TRY(request["top_p"], number_in("--top-p", arguments.text("--top-p"), 0, 1));
-  }
-  const bool one = !request.contains("prompts") || request["prompts"].size() == 1;
-  const bool stream = one && !arguments.has("--json");
+  KW_CHECK(put_numbers(arguments, request));
+  const bool one = (!request.contains("prompts") || request["prompts"].size() == 1) && !request.contains("samples");
+  const bool stream = one && !arguments.has("--json") && !arguments.has("--infill");
   KW_TRY(const Json done, llm::ask_engine(request, threads, [&](const Json& line) {
            const Json* token = line.find("token");
            if (stream && token != nullptr) out << token->text() << std::flush;
          }));
+  auto texts = done["texts"].get<std::vector<std::string>>();
+  if (const Json* around = request.find("infill")) {  // as it was read, whatever its bytes
+    for (std::string& text : texts) text = (*around)["prefix"].text() + text + (*around)["suffix"].text();
+  }
+  if (arguments.has("--out") && request.contains("infill")) KW_CHECK(write_file(arguments.text("--out"), texts[0]));
   if (arguments.has("--json")) {
     out << done.dump(1) << "\n";
   } else if (stream) {
     out << "\n";
+  } else if (one) {
+    out << texts[0];
   } else {
-    for (std::size_t i = 0; i < done["texts"].size(); ++i) print(out, "[{}] {}\n", i + 1, done["texts"][i].text());
+    for (std::size_t i = 0; i < texts.size(); ++i) print(out, "[{}] {}\n", i + 1, texts[i]);
   }
   return kYes;
 }
@@ -131,13 +170,19 @@ Result<int> run(const Arguments& arguments, std::ostream& out) {
 Command lm() {
   return {
       .name = "lm",
+      .topic = Topic::language_models,
       .summary = "runs a language model from its files: info, perplexity, generate",
       .description =
           "MODEL is a Hugging Face folder (config.json, safetensors, tokenizer.json) or a .gguf file; `kw lm "
           "formats` lists what can be read. info prints what it is. perplexity reads --text in windows of --window "
           "tokens that do not overlap, and predicts every token of a window but its first. generate goes on after "
           "--prompt, or answers --chat with the model's chat template; without --temperature it always takes the "
-          "likeliest token.\n\nThe engine is a program of its own, kw-lm on LibTorch; ./kw installs and builds it "
+          "likeliest token.\n\nA block-diffusion model (SDAR) fills a block of masks in at most --steps passes: static "
+          "keeps the surest tokens of each pass, dynamic all that are surer than --threshold, sequential goes from "
+          "left "
+          "to right. --infill prints FILE with its hole filled, and --out writes it with all else as it was, byte for "
+          "byte.\n\nThe engine is a program of "
+          "its own, kw-lm on LibTorch; ./kw installs and builds it "
           "when it is first used.",
       .options =
           {{.name = "ACTION", .help = "info, perplexity, generate or formats", .required = true},
@@ -152,6 +197,17 @@ Command lm() {
            {.name = "--top-k", .value = "N", .help = "draw from this many"},
            {.name = "--top-p", .value = "P", .help = "draw from the likeliest that make up this share"},
            {.name = "--seed", .value = "N", .help = "the same seed draws the same (1)"},
+           {.name = "--samples", .value = "N", .help = "answers to each prompt, drawn together (1)"},
+           {.name = "--infill", .value = "FILE", .help = "fill the hole in this text", .completes = Completes::file},
+           {.name = "--out", .value = "FILE", .help = "write the filled text there, byte for byte"},
+           {.name = "--hole", .value = "TEXT", .help = "what marks the hole (<hole>)"},
+           {.name = "--hole-tokens", .value = "N", .help = "the hole has exactly this many tokens (open)"},
+           {.name = "--block", .value = "N", .help = "diffusion: tokens of a block (as the model says)"},
+           {.name = "--steps", .value = "N", .help = "diffusion: passes a block at most (one a token)"},
+           {.name = "--unmask", .value = "WAY", .help = "diffusion: static, dynamic or sequential (dynamic)"},
+           {.name = "--threshold", .value = "P", .help = "diffusion: dynamic keeps what is surer (0.9)"},
+           {.name = "--device", .value = "DEVICE", .help = "cpu, cuda or cuda:N (cpu)"},
+           {.name = "--numbers", .value = "TYPE", .help = "compute in F32, BF16 or F16 (F32)"},
            {.name = "--threads", .value = "N", .help = "of the matrix products (all cores)"},
            {.name = "--json", .help = "one JSON object"}},
       .examples = {"kw lm formats", "kw lm formats --json"},

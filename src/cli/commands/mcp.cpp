@@ -12,11 +12,11 @@
 #include "cli/commands.h"
 #include "cli/describe.h"
 #include "cli/interruption.h"
-#include "cli/numbers.h"
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "command_line/numbers.h"
 #include "mcp/desk.h"
 #include "mcp/http.h"
 #include "mcp/stdio.h"
@@ -128,6 +128,7 @@ Result<int> run_mcp(const Arguments& arguments, std::ostream& out) {
 Command mcp() {
   return {
       .name = "mcp",
+      .topic = Topic::language_models,
       .summary = "serves the judge as tools for coding agents (Model Context Protocol)",
       .description =
           "Speaks the Model Context Protocol (2025-06-18, 2025-11-25 and 2026-07-28) on standard input and output, or "

@@ -63,6 +63,7 @@ Result<int> run_memory(const Arguments& arguments, std::ostream& out) {
 Command memory() {
   return {
       .name = "memory",
+      .topic = Topic::record,
       .summary = "what searches learned on this machine, for like tasks",
       .description =
           "Searches keep how each technique did with which settings; later searches of tasks with the same operators "

@@ -11,6 +11,7 @@
 #include "cli/search_flags.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "judge/affordable.h"
 #include "runs/kernel_file.h"
 #include "runs/takeaway.h"
 #include "suites/catalog.h"
@@ -43,6 +44,7 @@ Result<runs::Order> order_of(const Arguments& arguments) {
     KW_TRY(order.rules.device, device_of(arguments));
   }
   KW_TRY(Task task, suites::find_task(task_name, dims));
+  KW_CHECK(judge::check_affordable(task, judge::means_of_this_machine()));
   order.suite = task.suite;
   order.tasks.push_back(std::move(task));
   KW_CHECK(check_author(arguments));
@@ -77,6 +79,7 @@ Result<int> run_optimize(const Arguments& arguments, std::ostream& out) {
 Command optimize() {
   Command command = {
       .name = "optimize",
+      .topic = Topic::kernels,
       .summary = "searches a fast kernel for a task, and writes it to take away",
       .description =
           "Tries the techniques that serve the task, with their tunables, compilers and flags; judges the best in "

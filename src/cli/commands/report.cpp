@@ -103,6 +103,7 @@ Result<int> run_report(const Arguments& arguments, std::ostream& out) {
 Command report() {
   return {
       .name = "report",
+      .topic = Topic::record,
       .summary = "writes a page that shows what runs amount to: CSR, FCR, fast_p, plots, kernels; or tables",
       .description =
           "Writes one HTML file that opens without a network: the figures next to the published ones, every task's "

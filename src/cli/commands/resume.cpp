@@ -89,6 +89,7 @@ Result<int> run_resume(const Arguments& arguments, std::ostream& out) {
 Command resume() {
   Command command = {
       .name = "resume",
+      .topic = Topic::record,
       .summary = "goes on with a run that was stopped or killed",
       .description =
           "Judges what is left of a run: nothing that has a verdict is judged again. Tasks, sources, rivals and "

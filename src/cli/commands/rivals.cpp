@@ -178,6 +178,7 @@ Result<int> run_rivals(const Arguments& arguments, std::ostream& out) {
 Command rivals() {
   return {
       .name = "rivals",
+      .topic = Topic::machine,
       .summary = "lists, installs and checks the frameworks that kernels are compared with",
       .description =
           "A rival is a framework's native operator, run on the same inputs and the same core as a kernel. kw rivals "

@@ -138,6 +138,7 @@ Result<int> run_runs(const Arguments& arguments, std::ostream& out) {
 Command runs() {
   return {
       .name = "runs",
+      .topic = Topic::record,
       .summary = "lists the runs of the record; shows or removes one",
       .description =
           "kw runs lists them, the newest first: when each began, its tasks, author and strategy, its state, and what "

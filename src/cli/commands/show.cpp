@@ -1,6 +1,5 @@
 // kw show: one task, explained to a person.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ostream>
 
@@ -18,20 +17,6 @@
 namespace kw::cli::commands {
 namespace {
 
-// A model's open dimensions have their values already; a suite's task takes other ones here.
-Status set_lengths(Task& task, const Lengths& dims) {
-  if (task.suite.empty()) return {};
-  for (const auto& [name, value] : dims) {
-    if (!task.lengths.contains(name)) {
-      std::vector<std::string> names;
-      for (const auto& [known, length] : task.lengths) names.push_back(known);
-      return fail("task '{}' has no open length '{}'; it has {}", task.name, name, fmt::join(names, ", "));
-    }
-    task.lengths[name] = value;
-  }
-  return {};
-}
-
 Status write_model(const ops::Graph& graph, const std::string& file) {
   constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;  // of a file in ONNX's format
   std::int64_t bytes = 0;
@@ -45,8 +30,7 @@ Status write_model(const ops::Graph& graph, const std::string& file) {
 Result<int> run_show(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
-  KW_TRY(Task task, suites::find_task(arguments.text("TASK"), dims));
-  KW_CHECK(set_lengths(task, dims));
+  KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   if (const std::string file = arguments.text("--onnx"); !file.empty()) {
     KW_CHECK(write_model(graph, file));
@@ -68,6 +52,7 @@ Result<int> run_show(const Arguments& arguments, std::ostream& out) {
 Command show() {
   return {
       .name = "show",
+      .topic = Topic::kernels,
       .summary = "explains one task: meaning, shapes, tolerance, cost, a worked example",
       .description =
           "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (a node's name, one of its outputs, or its\n"

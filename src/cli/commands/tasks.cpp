@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "command_line/numbers.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -15,12 +16,17 @@ constexpr const char* kSuiteToList = "mobilekernelbench";
 
 Result<std::vector<suites::Suite>> wanted_suites(const Arguments& arguments) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  KW_TRY(const auto level, whole_number(arguments, "--level", 1, 99));
+  if (arguments.has("--all") && level) return fail("--level is of one suite, and --all of every one");
   if (arguments.has("--all")) return suites::installed_suites();
   std::vector<std::string> names = arguments.texts("SUITE");
   if (names.empty()) names = {kSuiteToList};
   std::vector<suites::Suite> suites;
   for (const std::string& name : names) {
     KW_TRY(suites::Suite suite, suites::find_suite(name, dims));
+    if (level) {
+      KW_TRY(suite.tasks, suites::tasks_of_level(std::move(suite.tasks), static_cast<int>(*level)));
+    }
     suites.push_back(std::move(suite));
   }
   return suites;
@@ -64,6 +70,7 @@ Result<int> run_tasks(const Arguments& arguments, std::ostream& out) {
 Command tasks() {
   return {
       .name = "tasks",
+      .topic = Topic::kernels,
       .summary = "lists the tasks of a suite",
       .description =
           "Without a suite: mobilekernelbench. Of an ONNX model: the nodes that compute and can be expressed, each a\n"
@@ -79,8 +86,9 @@ Command tasks() {
                    .value = "C",
                    .help = "only this category; its beginning will do: conv",
                    .completes = Completes::category},
+                  {.name = "--level", .value = "N", .help = "only tasks of this level, of a suite that has levels"},
                   {.name = "--json", .help = "one JSON list instead of a table"}},
-      .examples = {"kw tasks --category Matrix", "kw tasks mobilekernelbench --json"},
+      .examples = {"kw tasks --category Matrix", "kw tasks kernelbench --level 1", "kw tasks mobilekernelbench --json"},
       .run = run_tasks};
 }
 

@@ -63,6 +63,7 @@ Result<int> run_trust(const Arguments& arguments, std::ostream& out) {
 Command trust() {
   return {
       .name = "trust",
+      .topic = Topic::machine,
       .summary = "allows a folder's kw.toml to name programs, models and places",
       .description =
           "Settings that can run a program, send something or read elsewhere (python, model, a store outside of the "

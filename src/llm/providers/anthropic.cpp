@@ -64,7 +64,7 @@ void event(const Event& event, Heard& heard) {
 
 constexpr Protocol kProtocol{whole, event};
 
-Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+Answer ask_anthropic(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model},
                {"max_tokens", request.most_tokens},
                {"messages", Json::array()},
@@ -94,7 +94,7 @@ Provider anthropic() {
           .usual_url = "https://api.anthropic.com",
           .needs_key = true,
           .protocol = &kProtocol,
-          .ask = ask};
+          .ask = ask_anthropic};
 }
 
 }  // namespace kw::llm::providers

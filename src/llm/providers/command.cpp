@@ -42,7 +42,7 @@ Answer of_output(const std::string& out, const Endpoint& endpoint, const Request
   return answer;
 }
 
-Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+Answer ask_command(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model}, {"most_tokens", request.most_tokens}, {"messages", Json::array()}};
   for (const Message& message : request.messages) {
     body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
@@ -78,7 +78,9 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
 }  // namespace
 
 Provider command() {
-  return {.name = "command", .about = "any program: request on standard input, answer on standard output", .ask = ask};
+  return {.name = "command",
+          .about = "any program: request on standard input, answer on standard output",
+          .ask = ask_command};
 }
 
 }  // namespace kw::llm::providers

@@ -5,7 +5,7 @@
 namespace kw::llm::providers {
 namespace {
 
-Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+Answer ask_lm(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   static KeptEngines engines;
   const std::string model = path_for_engine(endpoint.model);
   Json body = {{"do", "generate"},
@@ -13,6 +13,7 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
                {"most_tokens", request.most_tokens},
                {"temperature", request.temperature.value_or(0)},
                {"messages", Json::array()}};
+  if (request.seed) body["seed"] = *request.seed;
   for (const Message& message : request.messages) {
     body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
   }
@@ -34,6 +35,8 @@ Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_tok
 
 }  // namespace
 
-Provider lm() { return {.name = "lm", .about = "a model from its own files: lm:FOLDER or lm:FILE.gguf", .ask = ask}; }
+Provider lm() {
+  return {.name = "lm", .about = "a model from its own files: lm:FOLDER or lm:FILE.gguf", .ask = ask_lm};
+}
 
 }  // namespace kw::llm::providers

@@ -73,7 +73,7 @@ void event(const Event& event, Heard& heard) {
 
 constexpr Protocol kProtocol{whole, event};
 
-Answer ask(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
+Answer ask_openai(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model}, {"messages", Json::array()}, {"stream", endpoint.stream}};
   for (const Message& message : request.messages) {
     body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
@@ -107,7 +107,7 @@ Provider openai() {
           .usual_url = "https://api.openai.com/v1",
           .needs_key = true,
           .protocol = &kProtocol,
-          .ask = ask};
+          .ask = ask_openai};
 }
 
 }  // namespace kw::llm::providers

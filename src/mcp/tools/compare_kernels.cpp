@@ -36,7 +36,7 @@ Result<Side> side_of(const ToolCall& call, const std::string& said, const Task* 
   return Side{task, {best.ranking.best.file, std::move(best.source)}, std::move(settings)};
 }
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_compare_kernels(const ToolCall& call, Json& answer) {
   const std::string first = call.arguments["a"], second = call.arguments["b"];
   const Task* task = nullptr;
   if (call.arguments.contains("task")) {
@@ -89,7 +89,7 @@ Tool compare_kernels() {
           })",
       .output = kProgressSchema,
       .only_reads = false,
-      .run = run};
+      .run = run_compare_kernels};
 }
 
 }  // namespace kw::mcp::tools

@@ -19,7 +19,7 @@ bool is_wanted(const Task& task, const suites::Suite& suite, const Json& argumen
   return (task.name + " " + task.operators()).find(text) != std::string::npos;
 }
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_list_tasks(const ToolCall& call, Json& answer) {
   const auto offset = call.arguments.value("offset", std::size_t{0});
   const auto limit = call.arguments.value("limit", kUsual);
   std::size_t total = 0;
@@ -78,7 +78,7 @@ Tool list_tasks() {
               "next_offset": {"type": ["integer", "null"]}
             }
           })",
-          .run = run};
+          .run = run_list_tasks};
 }
 
 }  // namespace kw::mcp::tools

@@ -66,7 +66,7 @@ void add_bounds(const std::string& device, const Task& task, const Verdict& verd
                       least->by_moving() ? "moving bytes" : "arithmetic");
 }
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_read_notes(const ToolCall& call, Json& answer) {
   KW_TRY(const JobStatus progress, call.desk.look(call.arguments["id"]));
   if (!progress.verdict) return fail("{}", told_as_text(progress));
   const Verdict& verdict = *progress.verdict;
@@ -109,7 +109,7 @@ Tool read_notes() {
               "bound_by": {"type": "string", "enum": ["arithmetic", "memory"]}
             }
           })",
-      .run = run};
+      .run = run_read_notes};
 }
 
 }  // namespace kw::mcp::tools

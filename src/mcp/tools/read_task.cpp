@@ -8,7 +8,7 @@
 namespace kw::mcp::tools {
 namespace {
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_read_task(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
   KW_TRY(const std::string json, runs::task_as_json(*task, call.desk.device()));
   answer = Json::parse(json);
@@ -40,7 +40,7 @@ Tool read_task() {
               "lengths": {"type": "object"}, "flops": {"type": "number"}, "bytes": {"type": "number"}
             }
           })",
-      .run = run};
+      .run = run_read_task};
 }
 
 }  // namespace kw::mcp::tools

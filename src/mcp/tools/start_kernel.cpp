@@ -37,7 +37,7 @@ Json tunables_as_json(const Tunables& tunables) {
   return list;
 }
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_start_kernel(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
   KW_TRY(const ops::Graph graph, ops::resolve(*task));
   KW_TRY(const std::vector<compose::Technique> techniques, runs::techniques_for(call.desk.device()));
@@ -83,7 +83,7 @@ Tool start_kernel() {
               "tunables": {"type": "array", "items": {"type": "object"}}
             }
           })",
-          .run = run};
+          .run = run_start_kernel};
 }
 
 }  // namespace kw::mcp::tools

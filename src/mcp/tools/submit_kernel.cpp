@@ -9,7 +9,7 @@
 namespace kw::mcp::tools {
 namespace {
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_submit_kernel(const ToolCall& call, Json& answer) {
   const Json& arguments = call.arguments;
   Submission submission;
   KW_TRY(submission.task, call.desk.find_task(arguments["task"]));
@@ -57,7 +57,7 @@ Tool submit_kernel() {
           })",
       .output = kProgressSchema,
       .only_reads = false,
-      .run = run};
+      .run = run_submit_kernel};
 }
 
 }  // namespace kw::mcp::tools

@@ -9,7 +9,7 @@
 namespace kw::mcp::tools {
 namespace {
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_take_best(const ToolCall& call, Json& answer) {
   KW_TRY(const Task* const task, call.desk.find_task(call.arguments["task"]));
   KW_TRY(const Best found, best_of(call.desk, *task));
   const store::AcceptedKernel& best = found.ranking.best;
@@ -61,7 +61,7 @@ Tool take_best() {
               "source": {"type": "string"}
             }
           })",
-          .run = run};
+          .run = run_take_best};
 }
 
 }  // namespace kw::mcp::tools

@@ -8,7 +8,7 @@
 namespace kw::mcp::tools {
 namespace {
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_tune_kernel(const ToolCall& call, Json& answer) {
   const Json& arguments = call.arguments;
   KW_TRY(Submitted submitted, call.desk.find(arguments["id"]));
   Submission submission;
@@ -49,7 +49,7 @@ Tool tune_kernel() {
           })",
       .output = kProgressSchema,
       .only_reads = false,
-      .run = run};
+      .run = run_tune_kernel};
 }
 
 }  // namespace kw::mcp::tools

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLongest_s = 25;
 
-Result<std::string> run(const ToolCall& call, Json& answer) {
+Result<std::string> run_wait_for_verdict(const ToolCall& call, Json& answer) {
   const std::chrono::duration<double> longest(call.arguments.value("seconds", kLongest_s));
   const auto until = Desk::Clock::now() + std::chrono::duration_cast<Desk::Clock::duration>(longest);
   const auto tell = [&](const JobStatus& progress) { call.progress(told_as_text(progress)); };
@@ -39,7 +39,7 @@ Tool wait_for_verdict() {
             }
           })",
       .output = kProgressSchema,
-      .run = run};
+      .run = run_wait_for_verdict};
 }
 
 }  // namespace kw::mcp::tools

@@ -292,6 +292,12 @@ void draw_range(const Call& call, InputClass input_class, Random& random, std::s
     const double magnitude = is_float(dtype) ? random.uniform(0.1, 2) : static_cast<double>(random.integer(1, 3));
     delta->set_real(0, random.sign() * magnitude);
   }
+  // Steps of any size, from a start that leaves them room.
+  if (input_class == InputClass::wide && is_float(dtype) && inputs[0] && inputs[2]) {
+    const double delta = random.sign() * std::exp2(random.uniform(-20, 20));
+    inputs[2]->set_real(0, delta);
+    inputs[0]->set_real(0, delta * random.sign() * std::exp2(random.uniform(-4, 12)));
+  }
   const auto known = [&](std::size_t i) { return inputs[i] ? inputs[i] : call.constants[i]; };
   if (!inputs[1] || !known(0) || !known(2)) return;
   // Half a step before the next number would come: no rounding changes the count.

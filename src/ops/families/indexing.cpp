@@ -33,7 +33,25 @@ std::int64_t draw_index(std::int64_t length, InputClass input_class, Random& ran
   return written(place, length, input_class, random);
 }
 
-void draw_indices(Tensor& indices, std::int64_t length, InputClass input_class, Random& random) {
+// Of indices that follow each other, or are all the same.
+constexpr double kInOrderShare = 0.5;
+
+bool one_after_another(InputClass input_class, Random& random) {
+  return input_class != InputClass::typical && random.chance(kInOrderShare);
+}
+
+// Along `axis` of the indices, where they may be put in order.
+void draw_indices(Tensor& indices, std::int64_t length, int axis, InputClass input_class, Random& random) {
+  if (length > 0 && indices.shape().rank() > 0 && one_after_another(input_class, random)) {
+    const AxisView view(indices.shape(), axis);
+    const std::int64_t first = random.pick({std::int64_t{0}, length - 1, random.integer(0, length - 1)});
+    const std::int64_t step = random.pick({1, 1, 1, -1, 0}), from_end = random.chance(0.3) ? length : 0;
+    for (std::int64_t i = 0; i < indices.count(); ++i) {
+      const std::int64_t place = first + step * (i / view.inner % view.length) % length;
+      indices.set_integer(i, (place + length) % length - from_end);
+    }
+    return;
+  }
   for (std::int64_t i = 0; i < indices.count(); ++i) indices.set_integer(i, draw_index(length, input_class, random));
 }
 
@@ -87,7 +105,7 @@ Op gather() {
   };
   op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     const int axis = *normal_axis(call.integer("axis"), call.shape(0).rank());
-    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[axis], input_class, random);
+    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[axis], call.shape(1).rank() - 1, input_class, random);
   };
   op.sample = [](Random& random) {
     const Shape data = sample_shape(random, 1, 3);
@@ -150,7 +168,8 @@ Op gather_elements() {
                         [&](std::size_t i, std::size_t place) { copy_elements(*in[0], place, out[0], i); });
   };
   op.draw = [](const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
-    if (inputs[1]) draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], input_class, random);
+    if (inputs[1])
+      draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], *pointed_axis(call), input_class, random);
   };
   op.sample = [](Random& random) {
     const Shape data = sample_shape(random, 1, 4);
@@ -399,12 +418,15 @@ void draw_scattered(const Call& call, InputClass input_class, Random& random, Te
   const AxisView view(indices.shape(), axis);
   Integers places(size_of(length));
   std::iota(places.begin(), places.end(), 0);
+  const bool ordered = one_after_another(input_class, random);
+  if (ordered && random.chance(0.3)) std::ranges::reverse(places);
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t i = 0; i < view.inner; ++i) {
       for (std::int64_t k = 0; k < view.length; ++k) {
-        std::swap(places[size_of(k)], places[size_of(random.integer(k, length - 1))]);
+        if (!ordered) std::swap(places[size_of(k)], places[size_of(random.integer(k, length - 1))]);
+        const std::int64_t place = places[size_of(k)];
         indices.set_integer(static_cast<std::int64_t>(view.index(o, k, i)),
-                            written(places[size_of(k)], length, input_class, random));
+                            ordered ? place : written(place, length, input_class, random));
       }
     }
   }
@@ -426,7 +448,7 @@ Op scatter_elements(std::string name, std::string meaning, int since, bool reduc
     if (call.text("reduction") == "none") {
       draw_scattered(call, input_class, random, *inputs[1]);
     } else {
-      draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], input_class, random);
+      draw_indices(*inputs[1], call.shape(0)[*pointed_axis(call)], *pointed_axis(call), input_class, random);
     }
   };
   op.sample = [reduces](Random& random) {
@@ -463,11 +485,16 @@ void draw_distinct_tuples(const Tuples& tuples, const Shape& data, Tensor& indic
                           Random& random) {
   Integers places(size_of(tuples.cells));
   std::iota(places.begin(), places.end(), 0);
+  const bool ordered = one_after_another(input_class, random);
+  const std::int64_t last = std::max<std::int64_t>(tuples.cells - tuples.count, 0);
+  const std::int64_t first = ordered ? random.pick({std::int64_t{0}, last, random.integer(0, last)}) : 0;
+  const bool backwards = ordered && random.chance(0.3);
   for (std::int64_t tuple = 0; tuple < tuples.count; ++tuple) {
-    std::swap(places[size_of(tuple)], places[size_of(random.integer(tuple, tuples.cells - 1))]);
-    std::int64_t place = places[size_of(tuple)];
+    if (!ordered) std::swap(places[size_of(tuple)], places[size_of(random.integer(tuple, tuples.cells - 1))]);
+    std::int64_t place = places[size_of(first + (backwards ? tuples.count - 1 - tuple : tuple))];
     for (int i = tuples.width - 1; i >= 0; --i) {
-      indices.set_integer(tuple * tuples.width + i, written(place % data[i], data[i], input_class, random));
+      const std::int64_t at = place % data[i];
+      indices.set_integer(tuple * tuples.width + i, ordered ? at : written(at, data[i], input_class, random));
       place /= data[i];
     }
   }

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ops/by_hand.h"
+#include "ops/compare.h"
 
 namespace kw::ops {
 namespace {
@@ -26,6 +29,19 @@ TEST(MatMul, WrapsIntegersAround) {
   const Tensor big = tensor_of({2147483647, 1}, {1, 2}, DType::int32);
   const Tensor ones = tensor_of({1, 1}, {2, 1}, DType::int32);
   EXPECT_EQ(numbers("MatMul", on(big, ones)), (Numbers{-2147483648.0}));
+}
+
+// In float32 the first two leave the range on their way to a sum that is a number.
+TEST(MatMul, AllowsAnythingWhereSomeOfItsTermsOverflow) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const WideTensor many = answer("MatMul", on(tensor_of({3e38, 3e38, -3e38}, {1, 3}), tensor_of({1, 1, 1}, {3, 1})));
+  EXPECT_TRUE(compare(many, tensor_of({infinity}, {1, 1})).right());
+  EXPECT_TRUE(compare(many, tensor_of({-infinity}, {1, 1})).right());
+  const WideTensor one = answer("MatMul", on(tensor_of({3e38}, {1, 1}), tensor_of({10}, {1, 1})));
+  EXPECT_TRUE(compare(one, tensor_of({infinity}, {1, 1})).right());
+  EXPECT_FALSE(compare(one, tensor_of({-infinity}, {1, 1})).right());
+  const WideTensor small = answer("MatMul", on(tensor_of({1e38, 1e38, -1e38}, {1, 3}), tensor_of({1, 1, 1}, {3, 1})));
+  EXPECT_FALSE(compare(small, tensor_of({infinity}, {1, 1})).right());
 }
 
 TEST(MatMul, RefusesInnerLengthsThatDiffer) {

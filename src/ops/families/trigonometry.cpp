@@ -18,6 +18,16 @@ Domain angles() {
       .points = {0, M_PI / 4, M_PI / 2, -M_PI / 2, M_PI, -M_PI, 2 * M_PI, 100 * M_PI}, .nans = true, .far = kFarAngle};
 }
 
+// Outside of the domain the answer is NaN, which is defined and yet not typical.
+DrawHook draw_some(double (*outside)(Random&)) {
+  return [outside](const Call&, InputClass input_class, Random& random, std::span<Tensor* const> in) {
+    if (!in[0] || input_class != InputClass::special) return;
+    for (std::int64_t i = 0; i < in[0]->count(); ++i) {
+      if (random.chance(0.05)) in[0]->set_real(i, outside(random));
+    }
+  };
+}
+
 }  // namespace
 
 std::vector<Op> trigonometry() {
@@ -92,13 +102,16 @@ std::vector<Op> trigonometry() {
              .since = 9,
              .f = [](double x) { return std::acosh(x); },
              .accuracy = kFunctionAroundOne,
-             .domain = {.low = 1, .high = kInfinity, .points = {1, 2}, .infinities = true, .nans = true, .far = 1e18}}),
-      unary({.name = "Atanh",
-             .meaning = "the inverse hyperbolic tangent of every element; NaN outside [-1, 1]",
-             .since = 9,
-             .f = [](double x) { return std::atanh(x); },
-             .accuracy = kFunctionAroundOne,
-             .domain = {.low = -1, .high = 1, .points = {-1, 0, 1, 0.5}, .nans = true}}),
+             .domain = {.low = 1, .high = kInfinity, .points = {1, 2}, .infinities = true, .nans = true, .far = 1e18},
+             .draw = draw_some([](Random& random) { return 1 - std::exp2(random.uniform(-20, 5)); })}),
+      unary(
+          {.name = "Atanh",
+           .meaning = "the inverse hyperbolic tangent of every element; NaN outside [-1, 1]",
+           .since = 9,
+           .f = [](double x) { return std::atanh(x); },
+           .accuracy = kFunctionAroundOne,
+           .domain = {.low = -1, .high = 1, .points = {-1, 0, 1, 0.5}, .nans = true},
+           .draw = draw_some([](Random& random) { return random.sign() * (1 + std::exp2(random.uniform(-20, 5))); })}),
   };
 }
 

@@ -78,6 +78,7 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
   std::uint64_t address = base;
   // Where all lie alike, calls are timed: there the tables of addresses stay as small as they can.
   const bool timed = std::ranges::all_of(places, [](Placement place) { return place == Placement::aligned; });
+  layout.as_timed = timed;
   const auto put = [&](const TensorType& type, Placement place, bool output) {
     std::uint64_t& next = output ? next_output : next_input;
     Buffer buffer;

@@ -62,6 +62,7 @@ struct Layout {
   std::vector<host::Region> regions;
   std::uint64_t input_bytes = 0;  // of the arenas
   std::uint64_t output_bytes = 0;
+  bool as_timed = false;  // all calls lie aligned, as timed ones do
 };
 
 // Calls with these places, in the shape's types. Constant inputs lie once, for all calls of an instance, in the way of

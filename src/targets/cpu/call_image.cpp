@@ -1,5 +1,6 @@
 #include "targets/cpu/call_image.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <span>
@@ -7,6 +8,9 @@
 
 namespace kw::targets {
 namespace {
+
+// As a pointer it leads nowhere, as a number it is large.
+constexpr auto kRubbish = static_cast<std::byte>(0x5a);
 
 // Grows by aligned pieces; addresses are offsets, for the vector moves.
 class Block {
@@ -18,6 +22,8 @@ class Block {
     // One byte at least: an offset must differ from the next piece's.
     bytes_.resize(offset + std::max<std::size_t>(items.size_bytes(), 1));
     if (!items.empty()) std::memcpy(bytes_.data() + offset, items.data(), items.size_bytes());
+    // Behind its end lies what makes no sense: a list of one more than there is shows.
+    bytes_.resize(bytes_.size() + std::max<std::size_t>(sizeof(T), sizeof(std::int64_t)), kRubbish);
     return offset;
   }
   std::size_t add(const std::string& text) { return add(std::span<const char>(text.c_str(), text.size() + 1)); }
@@ -40,7 +46,8 @@ kw_tensor tensor_of(const TensorType& type) {
   kw_tensor tensor{};
   assert(type.shape.rank() <= KW_MAX_RANK);
   tensor.rank = type.shape.rank();
-  for (int axis = 0; axis < tensor.rank; ++axis) tensor.shape[axis] = type.shape[axis];
+  // What lies beyond the rank has no meaning, and looks so.
+  for (int axis = 0; axis < KW_MAX_RANK; ++axis) tensor.shape[axis] = axis < tensor.rank ? type.shape[axis] : -7 - axis;
   tensor.count = type.shape.count();
   tensor.dtype = contract_number(type.dtype);
   return tensor;
@@ -97,8 +104,13 @@ std::vector<std::byte> call_image(const CallShape& shape) {
   call.threads = shape.threads;
   call.input_count = static_cast<std::int32_t>(shape.inputs.size());
   call.output_count = static_cast<std::int32_t>(shape.outputs.size());
-  call.inputs = offset_pointer<const kw_tensor>(add_tensors(shape.inputs));
+  std::memset(&call.reserved, static_cast<int>(kRubbish), sizeof call.reserved);
+  // Which of them lies first is another one in other shapes, and so is the order of attributes.
+  std::int64_t turn = 0;
+  for (const TensorType& type : shape.inputs) turn += type.shape.count();
+  const std::size_t early = turn % 2 == 0 ? add_tensors(shape.inputs) : 0;
   call.outputs = offset_pointer<kw_tensor>(add_tensors(shape.outputs));
+  call.inputs = offset_pointer<const kw_tensor>(turn % 2 == 0 ? early : add_tensors(shape.inputs));
 
   std::vector<kw_attribute> attributes;
   const auto add_attribute = [&](std::size_t node, const std::string& name, const Attribute& value) {
@@ -111,6 +123,8 @@ std::vector<std::byte> call_image(const CallShape& shape) {
     for (const auto& [name, value] : shape.nodes[node]) add_attribute(node, name, value);
     add_attribute(node, "opset", Attribute(std::int64_t{shape.opset}));
   }
+  // Found by their names: their order is any.
+  if (!attributes.empty()) std::ranges::rotate(attributes, attributes.begin() + turn % std::ssize(attributes));
   call.attribute_count = static_cast<std::int32_t>(attributes.size());
   call.attributes = offset_pointer<const kw_attribute>(block.add(std::span<const kw_attribute>(attributes)));
   block.set(0, call);

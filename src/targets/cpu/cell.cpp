@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 
 // What a kernel may allocate beyond scratch memory and what it keeps.
 constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMoreScratch = std::uint64_t{24} << 20;
 // Threads that wait for work may spin so long, all together, before they sleep.
 constexpr std::uint64_t kMostRestlessNs = 10'000'000;
 constexpr auto kMostRestlessTime = 2s;
@@ -139,7 +140,9 @@ Reason Cell::arrange(const Layout& layout, const targets::Instance& instance, Cl
   }
   for (std::size_t i = 0; i < instance.constant.size(); ++i) control.constant[i] = instance.constant[i];
   control.shapes_wanted = std::ranges::any_of(instance.outputs, &TensorType::from_values);
-  control.scratch_bytes = scratch_bytes(instance.all_bytes());
+  control.dirty_heap = !layout.as_timed;
+  // As much as the contract says, or more.
+  control.scratch_bytes = scratch_bytes(instance.all_bytes()) + (instance.all_bytes() / 4 % 3) * kMoreScratch;
   control.kept_bytes = kept_bytes(instance.constant_bytes());
   control.image_bytes = image.size();
   std::memcpy(control.image, image.data(), image.size());

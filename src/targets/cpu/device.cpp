@@ -26,8 +26,13 @@ constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
 
 Result<std::unique_ptr<targets::Device>> CpuDevice::open(const std::string& name) {
   if (name != "cpu") return fail("{}: the target cpu has one device, which is called cpu", name);
+  KW_TRY(std::unique_ptr<CpuDevice> device, open_cpu());
+  return std::unique_ptr<targets::Device>(std::move(device));
+}
+
+Result<std::unique_ptr<CpuDevice>> CpuDevice::open_cpu() {
   KW_TRY(Workshop workshop, Workshop::open());
-  return std::unique_ptr<targets::Device>(new CpuDevice(std::move(workshop)));
+  return std::unique_ptr<CpuDevice>(new CpuDevice(std::move(workshop)));
 }
 
 Status CpuDevice::accepts(const targets::Instance& instance) const {
@@ -49,8 +54,9 @@ Status CpuDevice::accepts(const targets::Instance& instance) const {
   return {};
 }
 
-Result<std::unique_ptr<const targets::Built>> CpuDevice::build(const Source& source, const Choice& choice) {
-  KW_TRY(std::unique_ptr<Library> library, workshop_.build(source, choice));
+Result<std::unique_ptr<const targets::Built>> CpuDevice::build_from(const Source& source, const Source& written,
+                                                                    const Choice& choice) {
+  KW_TRY(std::unique_ptr<Library> library, workshop_.build(source, choice, &written));
   if (library->ok()) {
     KW_TRY(const std::string code, library->code());
     if (std::string problem = check_library(code); !problem.empty()) {
@@ -101,7 +107,7 @@ std::optional<double> CpuDevice::least_time_ns(const Cost& cost, int threads) co
   return least.ok() ? std::optional(least->ns()) : std::nullopt;
 }
 
-bool CpuDevice::alive() { return workshop_.sandbox().run("tool", {}, {}, {}).ok(); }
+bool CpuDevice::alive() { return workshop_.sandbox().alive(); }
 
 std::vector<targets::IsolationPart> CpuDevice::isolation_parts() const {
   std::vector<targets::IsolationPart> parts;

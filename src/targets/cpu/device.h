@@ -13,11 +13,17 @@ Result<std::unique_ptr<targets::Outputs>> shared_outputs(const targets::Calls& c
 class CpuDevice final : public targets::Device {
  public:
   static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+  static Result<std::unique_ptr<CpuDevice>> open_cpu();
 
   std::string name() const override { return "cpu"; }
   std::string isolation() const override { return workshop_.sandbox().isolation().name(); }
   Status accepts(const targets::Instance& instance) const override;
-  Result<std::unique_ptr<const targets::Built>> build(const Source& source, const Choice& choice) override;
+  Result<std::unique_ptr<const targets::Built>> build(const Source& source, const Choice& choice) override {
+    return build_from(source, source, choice);
+  }
+  // Of a source that was made of what somebody wrote: messages show lines of that.
+  Result<std::unique_ptr<const targets::Built>> build_from(const Source& source, const Source& written,
+                                                           const Choice& choice);
   Result<std::unique_ptr<targets::Calls>> make_calls() override { return shared_calls(); }
   Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls& calls) override {
     return shared_outputs(calls);

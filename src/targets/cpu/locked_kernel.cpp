@@ -48,6 +48,13 @@ targets::FoundShape LockedKernel::found_shape(std::size_t call, std::size_t outp
   return {.rank = rank, .lengths = {answer.shapes[output], answer.shapes[output] + rank}};
 }
 
+std::optional<targets::MemoryUse> LockedKernel::memory_used() const {
+  const host::Control& control = cell_.control();
+  return targets::MemoryUse{.scratch_bytes = std::min(control.scratch_used, control.scratch_bytes),
+                            .kept_bytes = std::min(control.kept_used, control.kept_bytes),
+                            .prepares = control.prepares != 0};
+}
+
 Reason LockedKernel::registers() const {
   return cell_.control().registers_changed != 0 ? Reason{ReasonCode::registers_changed, {}} : Reason{};
 }

@@ -23,6 +23,7 @@ class LockedKernel final : public targets::LoadedKernel {
   targets::Outputs& outputs() override { return *outputs_; }
   targets::FoundShape found_shape(std::size_t call, std::size_t output) const override;
   std::optional<std::uint64_t> memory_held() const override { return cell_.memory_held(); }
+  std::optional<targets::MemoryUse> memory_used() const override;
   Reason behaviour() override;
 
   Cell& cell() { return cell_; }

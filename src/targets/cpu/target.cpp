@@ -45,7 +45,7 @@ Target cpu() {
           .build_command = kw::cpu::build_command,
           .make_shared_calls = kw::cpu::shared_calls,
           .make_shared_outputs = kw::cpu::shared_outputs,
-          .takeaway_program = "takeaway/main.cpp.in"};
+          .takeaway = "takeaway"};
 }
 
 }  // namespace kw::targets

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "base/files.h"
@@ -47,6 +48,23 @@ double cpu_seconds_with_children(int pid, int depth = 0) {
   return seconds;
 }
 
+std::vector<std::string> base_flags(const std::string& language) {
+  // With lines of the source, and nothing else for debuggers: they change no instruction.
+  std::vector<std::string> flags = {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC",
+                                    "-fvisibility=hidden", "-g1"};
+  // Whoever compiles the kernel next does so at another time.
+  for (const char* clock : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+    flags.push_back(fmt::format("-D{}=the_time_of_compilation_is_not_known", clock));
+  }
+  return flags;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
 // A folder that holds the headers and may take precompiled ones; none where nothing can be written. The parts that
 // kernels may include by name (`<kw/vector.h>`) lie in it as kw/.
 Result<fs::path> kept_headers(const fs::path& data) {
@@ -63,6 +81,7 @@ Result<fs::path> kept_headers(const fs::path& data) {
   if (error) return fail("{}: {}", (data / "kernels" / "cpu" / "parts").string(), error.message());
   std::ranges::sort(texts);
   for (const auto& [name, text] : texts) all += name.string() + '\0' + text;
+  all += joined(base_flags("c++"));  // precompiled ones lie there too
   const fs::path folder = cache_folder() / fmt::format("header-{:016x}", hash_of(all));
   fs::create_directories(folder / "kw", error);
   if (error) return fail("{}: {}", folder.string(), error.message());
@@ -72,15 +91,13 @@ Result<fs::path> kept_headers(const fs::path& data) {
   return folder;
 }
 
-std::vector<std::string> base_flags(const std::string& language) {
-  // With lines of the source, and nothing else for debuggers: they change no instruction.
-  return {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC", "-fvisibility=hidden", "-g1"};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += word + " ";
-  return text;
+std::string any_name() {
+  std::random_device random;
+  std::string name;
+  for (std::uint32_t i = 0, length = 3 + random() % 14; i < length; ++i) {
+    name += static_cast<char>('a' + random() % 26);
+  }
+  return name == "said" || name == "made" ? name + "_" : name;
 }
 
 }  // namespace
@@ -194,14 +211,15 @@ Result<Workshop> Workshop::open(const std::vector<sandbox::Shown>& more) {
   return workshop;
 }
 
-Result<std::unique_ptr<Library>> Workshop::build(const Source& source, const Choice& choice) {
+Result<std::unique_ptr<Library>> Workshop::build(const Source& source, const Choice& choice, const Source* made_of) {
+  const Source& written = made_of == nullptr ? source : *made_of;
   const bool c = fs::path(source.name).extension() == ".c";
   const std::string language = c ? "c" : "c++", precompiled = c ? "" : precompile(choice);
-  KW_TRY(std::unique_ptr<Library> built, compile(language, source, choice, precompiled));
+  KW_TRY(std::unique_ptr<Library> built, compile(language, source, written, choice, precompiled));
   // With a header precompiled, clang 14 trips over others of the library, such as <string>. What is really wrong is
   // wrong without it too.
   if (built->ok() || built->errors.empty() || precompiled.empty() || choice.compiler != "clang++") return built;
-  return compile(language, source, choice, "");
+  return compile(language, source, written, choice, "");
 }
 
 // A compiler takes any precompiled header that it finds beside the header, also one made with other flags, and fails on
@@ -209,7 +227,7 @@ Result<std::unique_ptr<Library>> Workshop::build(const Source& source, const Cho
 std::string Workshop::precompile(const Choice& choice) {
   const std::lock_guard guard(*lock_);
   if (!keeps_) return {};
-  const std::string key = choice.compiler + " " + joined(choice.flags);
+  const std::string key = choice.compiler + " " + joined(base_flags("c++")) + joined(choice.flags);
   const std::string name = fmt::format("{:016x}", hash_of(key));
   if (precompiled_.contains(name)) return name;
   const fs::path folder = fs::path(headers_.outside) / name;
@@ -222,7 +240,8 @@ std::string Workshop::precompile(const Choice& choice) {
     fs::copy_file(fs::path(headers_.outside) / "kernelwright.h", folder / "kernelwright.h",
                   fs::copy_options::overwrite_existing, error);
     if (error) return {};
-    const auto built = compile("c++-header", {"kernelwright.h", ""}, choice, name);
+    const Source header{"kernelwright.h", ""};
+    const auto built = compile("c++-header", header, header, choice, name);
     if (!built.ok() || !(*built)->ok()) return {};
     const auto content = sandbox::content_of((*built)->file, std::uint64_t{256} << 20);
     if (!content.ok() || !write_file(file, *content).ok()) return {};
@@ -232,7 +251,8 @@ std::string Workshop::precompile(const Choice& choice) {
 }
 
 Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, const Source& source,
-                                                   const Choice& choice, const std::string& precompiled) {
+                                                   const Source& written, const Choice& choice,
+                                                   const std::string& precompiled) {
   const fs::path compiler = fs::path("/usr/bin") / choice.compiler;
   if (::access(compiler.c_str(), X_OK) != 0) {
     return fail("{} is not there; on Debian: apt-get install {}", compiler.string(),
@@ -241,7 +261,10 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
   const bool header = language == "c++-header";
   const std::string folder = sandbox_->place_of(headers_) + (precompiled.empty() ? "" : "/" + precompiled);
   // A header is compiled where it lies, so that the compiler knows it again.
-  const std::string file = header ? folder + "/kernelwright.h" : safe_name(source.name);
+  // Another name each time: what a kernel computes must not depend on it.
+  const std::string own_name = safe_name(source.name);
+  const std::string file =
+      header ? folder + "/kernelwright.h" : fmt::format("{}{}", any_name(), fs::path(own_name).extension().string());
   std::vector<std::string> words = {header ? "unused.cpp" : file, "made", compiler.string()};
   for (const std::string& flag : base_flags(language)) words.push_back(flag);
   for (const std::string& flag : choice.flags) words.push_back(flag);
@@ -262,6 +285,9 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
     words.insert(words.end(), {"-shared", "-Wl,-z,now,-z,relro,-z,defs,--build-id=none"});
   }
   KW_TRY(ToolRun run, run_tool(*sandbox_, words, source.text));
+  for (std::size_t at = 0; !header && (at = run.said.find(file, at)) != std::string::npos; at += own_name.size()) {
+    run.said.replace(at, file.size(), own_name);
+  }
   auto built = std::make_unique<Library>();
   built->build_ns = run.took_ns;
   const std::optional<sandbox::Ending>& ending = run.ending;
@@ -280,7 +306,7 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
     return fail("{} cannot be started; on Debian: apt-get install --reinstall {}", compiler.string(),
                 choice.compiler == "g++" ? "g++" : "clang");
   }
-  built->errors = compiler_errors(run.said, source);
+  built->errors = compiler_errors(run.said, written);
   built->reason = reason_of(*ending, run.said, built->errors);
   return built;
 }

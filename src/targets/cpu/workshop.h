@@ -37,13 +37,13 @@ class Workshop {
   std::string header_folder() const { return sandbox_->place_of(headers_); }
 
   // A source that does not compile is a Library with a reason; an Error is a machine without a compiler.
-  // May be called from several threads.
-  Result<std::unique_ptr<Library>> build(const Source& source, const Choice& choice);
+  // `written`: what the source was made of, for messages; none: itself. May be called from several threads.
+  Result<std::unique_ptr<Library>> build(const Source& source, const Choice& choice, const Source* written = nullptr);
 
  private:
   // `precompiled`: the folder of a precompiled header, or empty.
-  Result<std::unique_ptr<Library>> compile(const std::string& language, const Source& source, const Choice& choice,
-                                           const std::string& precompiled);
+  Result<std::unique_ptr<Library>> compile(const std::string& language, const Source& source, const Source& written,
+                                           const Choice& choice, const std::string& precompiled);
   // The folder of the precompiled header for this choice, made now if need be; empty where there can be none.
   std::string precompile(const Choice& choice);
 

@@ -7,8 +7,10 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "targets/cpu/about.h"
 #include "targets/cuda/builder.h"
 #include "targets/cuda/driver.h"
+#include "targets/cuda/emulated/device.h"
 
 namespace kw::cuda {
 namespace {
@@ -42,19 +44,32 @@ std::vector<std::string> gpus() {
   return all;
 }
 
-std::size_t number_of(const std::string& device) {
-  const std::size_t colon = device.find(':');
-  std::size_t number = 0;
-  if (colon != std::string::npos) std::from_chars(device.data() + colon + 1, device.data() + device.size(), number);
+}  // namespace
+
+Result<int> gpu_number(const std::string& name) {
+  if (name == "cuda") return 0;
+  const std::string digits = name.starts_with("cuda:") ? name.substr(5) : "";
+  int number = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 0) {
+    return fail("{}: GPUs are called cuda, cuda:0, cuda:1 and so on, or {}", name, kEmulated);
+  }
   return number;
 }
 
-}  // namespace
-
 targets::DeviceFacts device_facts(const std::string& device) {
   targets::DeviceFacts facts;
+  if (device == kEmulated) {
+    facts.name = "an emulated GPU";
+    facts.rows = {{"GPU", "emulated on this machine's CPU, one thread after the other; no speed is claimed"},
+                  {"CPU", cpu::device_facts().name}};
+    facts.identity = std::string(kEmulated) + "\n" + cpu::device_facts().identity;
+    facts.json = Json({{"name", facts.name}, {"emulated", true}}).dump();
+    return facts;
+  }
   const std::vector<std::string> all = gpus();
-  const std::size_t number = number_of(device);
+  const auto asked = gpu_number(device);
+  const std::size_t number = asked.ok() ? static_cast<std::size_t>(*asked) : 0;
   std::string version;
   if (const auto text = read_file(fs::path(kDriverFolder) / "version", 4096); text.ok()) {
     version = text->substr(0, text->find('\n'));

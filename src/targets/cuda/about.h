@@ -3,9 +3,13 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "targets/about.h"
 
 namespace kw::cuda {
+
+// Of "cuda" (0), "cuda:0", "cuda:1" ...
+Result<int> gpu_number(const std::string& name);
 
 // As the driver's files tell it; without a driver the note says so.
 targets::DeviceFacts device_facts(const std::string& device);

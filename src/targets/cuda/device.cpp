@@ -2,12 +2,12 @@
 
 #include <sys/file.h>
 
-#include <charconv>
-
 #include "base/files.h"
 #include "targets/cpu/call_image.h"
 #include "targets/cpu/host/control.h"
+#include "targets/cuda/about.h"
 #include "targets/cuda/driver.h"
+#include "targets/cuda/emulated/device.h"
 #include "targets/cuda/loaded.h"
 
 namespace kw::cuda {
@@ -19,17 +19,6 @@ using targets::Warmth;
 // What is compiled for where there is no GPU to ask.
 constexpr char kUsualArchitecture[] = "sm_90a";
 constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{32} << 20;
-
-Result<int> number_of(const std::string& name) {
-  if (name == "cuda") return 0;
-  const std::string digits = name.starts_with("cuda:") ? name.substr(5) : "";
-  int number = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0) {
-    return fail("{}: GPUs are called cuda, cuda:0, cuda:1 and so on", name);
-  }
-  return number;
-}
 
 // Instructions of Hopper and later that are not promised to last need the letter.
 std::string architecture_of(const Json& facts) {
@@ -85,7 +74,8 @@ class GpuTurn final : public targets::Turn {
 }  // namespace
 
 Result<std::unique_ptr<targets::Device>> CudaDevice::open(const std::string& name) {
-  KW_TRY(const int number, number_of(name));
+  if (name == kEmulated) return EmulatedCuda::open();
+  KW_TRY(const int number, gpu_number(name));
   Json facts = Json::object();
   if (why_no_gpu().empty()) {
     KW_TRY(const std::unique_ptr<WorkerProcess> first, WorkerProcess::start(number));
@@ -125,7 +115,10 @@ Result<std::unique_ptr<targets::Outputs>> CudaDevice::make_outputs(const targets
 
 Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::Built& built, const targets::Calls&,
                                                                 const targets::Limits&) {
-  if (facts_.empty()) return fail("{}; kernels for {} can be built here (--build-only), not run", why_no_gpu(), name_);
+  if (facts_.empty()) {
+    return fail("{}; kernels for {} can be built here (--build-only), or judged without their speed (--on {})",
+                why_no_gpu(), name_, kEmulated);
+  }
   KW_TRY(std::unique_ptr<LoadedCuda> loaded,
          LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built)));
   return std::unique_ptr<targets::LoadedKernel>(std::move(loaded));
@@ -140,6 +133,6 @@ std::uint64_t CudaDevice::group_bytes() const {
 
 std::optional<double> CudaDevice::least_time_ns(const Cost&, int) const { return std::nullopt; }
 
-bool CudaDevice::alive() { return builder_.sandbox().run("tool", {}, {}, {}).ok(); }
+bool CudaDevice::alive() { return builder_.sandbox().alive(); }
 
 }  // namespace kw::cuda

@@ -122,69 +122,164 @@ class Writer {
     return cpp_type(dtype);
   }
 
+  // An operand or result that is left out has some type: it does not matter which.
+  Result<std::string> type_of_any(int slot, const std::string& otherwise) const {
+    return slot < 0 ? otherwise : type_of(slot);
+  }
+
+  // How one node becomes launches.
+  struct Parts {
+    std::size_t index = 0;
+    std::string op;
+    std::vector<int> results;           // slots; -1: nobody wants it
+    std::vector<std::string> types;     // of the results
+    std::string parameters, arguments;  // of the operands, in a kernel and in the plan
+    std::string operands, givens;       // their names in a kernel's body, and what the plan knows of them
+    std::string structure;              // the type of what the plan fills in
+  };
+
   Status write_node(std::size_t index) {
     const ops::GraphNode& node = graph_.nodes[index];
     const std::string& op = node.call.op->name;
-    for (std::size_t i = 1; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] >= 0) return fail("{}: the plain CUDA kernel of {} has one output", graph_.task->name, op);
-    }
-    const int result = node.outputs.at(0);
-    const bool copies = std::ranges::find(kCopies, op) != kCopies.end() && outputs_.contains(result);
+    Parts parts{.index = index, .op = op, .results = node.outputs};
+    const int first_result = node.outputs.at(0);
+    const bool copies = std::ranges::find(kCopies, op) != kCopies.end() && outputs_.contains(first_result);
     const auto expression = copies ? expressions_.find("Identity") : expressions_.find(op);
-    if (op == "BatchNormalization" && node.call.integer("training_mode") != 0) {
-      return fail("{}: there is no plain CUDA kernel of BatchNormalization in training yet", graph_.task->name);
-    }
+    const bool has_file = expression == expressions_.end();
     std::error_code error;
-    if (expression == expressions_.end() && !fs::exists(folder_ / (op + ".cuh"), error)) {
+    if (has_file && !fs::exists(folder_ / (op + ".cuh"), error)) {
       return fail("{}: there is no plain CUDA kernel of {} yet (kernels/cuda/plain/{}.cuh)", graph_.task->name, op, op);
     }
-    // The types of operands that are left out do not matter.
-    KW_TRY(const std::string first_type, type_of(node.inputs.at(0)));
-    KW_TRY(const std::string type, type_of(result));
-    std::string parameters, arguments, operands, givens;
+    KW_CHECK(check_shapes(node));
+    if (has_file) parts.results.resize(std::max(node.outputs.size(), node.call.op->outputs.size()), -1);
+    KW_TRY(const std::string first_type, type_of_any(node.inputs.empty() ? -1 : node.inputs[0], "float"));
+    for (const int slot : parts.results) {
+      KW_TRY(std::string type, type_of_any(slot, first_type));
+      parts.types.push_back(std::move(type));
+    }
     // A file's function has a parameter for each operand, given or not.
-    const std::size_t count = expression == expressions_.end()
-                                  ? std::max(node.inputs.size(), node.call.op->inputs.size())
-                                  : node.inputs.size();
+    const std::size_t count = has_file ? std::max(node.inputs.size(), node.call.op->inputs.size()) : node.inputs.size();
     for (std::size_t k = 0; k < count; ++k) {
       const int slot = k >= node.inputs.size() || (copies && k > 0) ? -1 : node.inputs[k];
-      std::string operand_type = first_type;
-      if (slot >= 0) {
-        KW_TRY(operand_type, type_of(slot));
-      }
-      parameters += fmt::format("const {}* x{}, ", operand_type, k);
-      arguments += (slot < 0 ? "int64_t{0}" : arguments_.at(slot)) + ", ";
-      operands += fmt::format(", x{}", k);
-      givens += slot < 0 ? ", Given{}" : fmt::format(", t{}", slot);
+      KW_TRY(const std::string type, type_of_any(slot, first_type));
+      parts.parameters += fmt::format("const {}* x{}, ", type, k);
+      parts.arguments += (slot < 0 ? "int64_t{0}" : arguments_.at(slot)) + ", ";
+      parts.operands += fmt::format(", x{}", k);
+      parts.givens += slot < 0 ? ", Given{}" : fmt::format(", t{}", slot);
     }
-    plan_ += fmt::format("  // {}\n  kw::Shape s{};\n", op, result);
-    std::string structure = op + "_node", body;
-    if (expression == expressions_.end()) {
-      KW_CHECK(include(op + ".cuh"));
-      plan_ += fmt::format("  const {0}_node n{1} = {0}_plan(plan.node({1}), &s{2}{3});\n", op, index, result, givens);
-      body = fmt::format("y[i] = {}(of, i{});", op, operands);
+    plan_ += fmt::format("  // {}\n", op);
+    if (!has_file) {
+      parts.structure = fmt::format("node{}_of", index);
+      plan_ += fmt::format("  kw::Shape s{};\n", first_result);
+      KW_TRY(const std::string body,
+             write_expression(index, expression->second, node, copies ? 1 : node.inputs.size(), parts.types[0]));
+      place(parts, 0);
+      launch_elements(parts, 0, body);
+      return {};
+    }
+    KW_CHECK(include(op + ".cuh"));
+    parts.structure = op + "_node";
+    plan_ +=
+        fmt::format("  kw::Shape shapes{0}[{1}];\n  const {2}_node n{0} = {2}_plan(plan.node({0}), shapes{0}{3});\n",
+                    index, parts.results.size(), op, parts.givens);
+    for (std::size_t k = 0; k < parts.results.size(); ++k) {
+      if (parts.results[k] < 0) continue;
+      plan_ += fmt::format("  kw::Shape s{} = shapes{}[{}];\n", parts.results[k], index, k);
+      place(parts, k);
+    }
+    if (parts_.find(fmt::format(" {}_row(", op)) != std::string::npos) {
+      launch_rows(parts);
+      return {};
+    }
+    const bool has_more = parts_.find(fmt::format(" {}_more(", op)) != std::string::npos;
+    for (std::size_t k = 0; k < parts.results.size(); ++k) {
+      if (parts.results[k] < 0) continue;
+      if (k > 0 && !has_more) return fail("{}: the plain CUDA kernel of {} has one output", graph_.task->name, op);
+      launch_elements(parts, k,
+                      fmt::format("y[i] = {}({}{}(of, i{}));", parts.types[k], op,
+                                  k == 0 ? "" : fmt::format("_more<{}>", k), parts.operands));
+    }
+    return {};
+  }
+
+  // A plan knows shapes before it knows values: a result whose shape they decide can only be the task's own, and a
+  // shape that a node computes cannot be asked for.
+  Status check_shapes(const ops::GraphNode& node) const {
+    const auto& op = *node.call.op;
+    for (const int slot : node.outputs) {
+      if (slot < 0 || outputs_.contains(slot) || !graph_.types[static_cast<std::size_t>(slot)].from_values) continue;
+      return fail("{}: the values decide the shape of {}'s result, which the plain CUDA kernel of another node needs",
+                  graph_.task->name, op.name);
+    }
+    for (std::size_t k = 0; k < node.inputs.size() && k < op.inputs.size(); ++k) {
+      if (!op.inputs[k].constant || node.inputs[k] < static_cast<int>(graph_.inputs.size())) continue;
+      if (node.outputs[0] >= 0 && outputs_.contains(node.outputs[0])) continue;
+      return fail("{}: the plain CUDA kernel of {} needs '{}' as a constant of the task", graph_.task->name, op.name,
+                  op.inputs[k].name);
+    }
+    return {};
+  }
+
+  // Where a result lies, and what the plan knows of it.
+  void place(const Parts& parts, std::size_t k) {
+    const int slot = parts.results[k];
+    if (const auto output = outputs_.find(slot); output != outputs_.end()) {
+      plan_ += fmt::format("  s{} = plan.output({}).shape();\n", slot, output->second);
     } else {
-      KW_TRY(body, write_expression(index, expression->second, node, copies ? 1 : node.inputs.size(), type));
-      structure = fmt::format("node{}_of", index);
+      plan_ += fmt::format("  const kw::PlanMemory m{0} = plan.scratch(s{0}.count() * {1});\n", slot,
+                           size_bytes(graph_.types[static_cast<std::size_t>(slot)].dtype));
+      arguments_[slot] = fmt::format("m{}", slot);
     }
-    if (const auto output = outputs_.find(result); output != outputs_.end()) {
-      plan_ += fmt::format("  s{} = plan.output({}).shape();\n", result, output->second);
-    } else {
-      plan_ += fmt::format("  const kw::PlanMemory m{0} = plan.scratch(s{0}.count() * {1});\n", result,
-                           size_bytes(graph_.types[static_cast<std::size_t>(result)].dtype));
-      arguments_[result] = fmt::format("m{}", result);
-    }
-    plan_ += fmt::format("  const Given t{0}{{s{0}, nullptr, 0, true}};\n", result);
+    plan_ += fmt::format("  [[maybe_unused]] const Given t{0}{{s{0}, nullptr, 0, true}};\n", slot);
+  }
+
+  void launch(const std::string& kernel, const std::string& count, const std::string& arguments) {
     plan_ += fmt::format(
-        "  if (s{0}.count() > 0) {{\n    plan.launch(\"node{1}\", std::min<int64_t>(kw::blocks(s{0}.count(), "
-        "BLOCK), 1 << 20), BLOCK, {2}{3}, n{1}, s{0}.count());\n  }}\n",
-        result, index, arguments, arguments_.at(result));
+        "  if ({0} > 0) {{\n    plan.launch(\"{1}\", std::min<int64_t>(kw::blocks({0}, BLOCK), 1 << 20), BLOCK, {2}, "
+        "{0});\n  }}\n",
+        count, kernel, arguments);
+  }
+
+  void add_kernel(const std::string& name, const std::string& parameters, const std::string& body) {
     kernels_ += fmt::format(
-        "extern \"C\" __global__ void node{}({}{}* y, {} of, int64_t count) {{\n"
+        "extern \"C\" __global__ void {}({}, int64_t count) {{\n"
         "  for (int64_t i = int64_t(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += "
         "int64_t(gridDim.x) * BLOCK) {{\n    {}\n  }}\n}}\n",
-        index, parameters, type, structure, body);
-    return {};
+        name, parameters, body);
+  }
+
+  // One thread an element of one result.
+  void launch_elements(const Parts& parts, std::size_t k, const std::string& body) {
+    const int slot = parts.results[k];
+    const std::string kernel = fmt::format("node{}{}", parts.index, k == 0 ? "" : fmt::format("_{}", k));
+    launch(kernel, fmt::format("s{}.count()", slot),
+           fmt::format("{}{}, n{}", parts.arguments, arguments_.at(slot), parts.index));
+    add_kernel(kernel, fmt::format("{}{}* y, {} of", parts.parameters, parts.types[k], parts.structure), body);
+  }
+
+  // One thread a row, which writes all results; a room holds what it needs meanwhile.
+  void launch_rows(const Parts& parts) {
+    std::string parameters = parts.parameters, arguments = parts.arguments, names = parts.operands;
+    bool finds = false;
+    for (std::size_t k = 0; k < parts.results.size(); ++k) {
+      const int slot = parts.results[k];
+      parameters += fmt::format("{}* y{}, ", parts.types[k], k);
+      arguments += (slot < 0 ? "int64_t{0}" : arguments_.at(slot)) + ", ";
+      names += fmt::format(", y{}", k);
+      finds = finds || (slot >= 0 && graph_.types[static_cast<std::size_t>(slot)].from_values);
+    }
+    for (std::size_t k = 0; k < parts.results.size() && finds; ++k) {
+      const int slot = parts.results[k];
+      const bool decided = slot >= 0 && graph_.types[static_cast<std::size_t>(slot)].from_values;
+      parameters += fmt::format("int64_t* f{}, ", k);
+      arguments += decided ? fmt::format("plan.found_shape({}), ", outputs_.at(slot)) : "int64_t{0}, ";
+      names += fmt::format(", f{}", k);
+    }
+    const std::string kernel = fmt::format("node{}", parts.index);
+    plan_ += fmt::format("  const kw::PlanMemory room{0} = plan.scratch(n{0}.room);\n", parts.index);
+    launch(kernel, fmt::format("n{}.rows", parts.index), fmt::format("{0}room{1}, n{1}", arguments, parts.index));
+    add_kernel(kernel, fmt::format("{}uint8_t* room, {} of", parameters, parts.structure),
+               fmt::format("{}_row(of, i{}, room);", parts.op, names));
   }
 
   // The kernel's body for one element; the structure with where its operands lie is written too.

@@ -6,6 +6,7 @@
 #include "targets/cuda/builder.h"
 #include "targets/cuda/device.h"
 #include "targets/cuda/driver.h"
+#include "targets/cuda/emulated/device.h"
 #include "targets/cuda/plain.h"
 
 namespace kw::targets {
@@ -16,22 +17,30 @@ std::string identity(const std::string& name) {
   std::string text = name + "\n";
   if (const auto version = read_file("/proc/driver/nvidia/version", 4096); version.ok()) text += *version;
   if (const auto toolkit = cuda::find_toolkit(); toolkit.ok()) text += state_of(toolkit->library);
+  if (name == cuda::kEmulated) {
+    if (const auto data = data_folder(); data.ok()) {
+      for (const char* file : {"device.h", "functions.h"}) {
+        text += state_of((*data / "kernels" / "cuda" / "emulated" / file).string());
+      }
+    }
+  }
   return text + state_of("/usr/bin/g++");
 }
 
 }  // namespace
 
 Target cuda() {
-  return {.name = "cuda",
-          .languages = {".cu"},
-          .open = kw::cuda::CudaDevice::open,
-          .identity = identity,
-          .usual_device = "cuda:0",
-          .missing = [](const std::string&) { return kw::cuda::why_no_gpu(); },
-          .facts = kw::cuda::device_facts,
-          .tools = kw::cuda::tools,
-          .build_options = kw::cuda::build_options,
-          .plain_kernel = kw::cuda::plain_kernel};
+  return {
+      .name = "cuda",
+      .languages = {".cu"},
+      .open = kw::cuda::CudaDevice::open,
+      .identity = identity,
+      .usual_device = "cuda:0",
+      .missing = [](const std::string& device) { return device == kw::cuda::kEmulated ? "" : kw::cuda::why_no_gpu(); },
+      .facts = kw::cuda::device_facts,
+      .tools = kw::cuda::tools,
+      .build_options = kw::cuda::build_options,
+      .plain_kernel = kw::cuda::plain_kernel};
 }
 
 }  // namespace kw::targets

@@ -21,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostFactBytes = 1 << 20;
+// What a device calls its cache decides how much is sent to it at a time.
+constexpr std::uint64_t kMostCacheBytes = 64 << 20;
 
 fs::path file_of(const std::string& device) {
   return cache_folder() / "devices" / fmt::format("{:016x}.txt", hash_of(device));
@@ -74,7 +76,9 @@ std::uint64_t own_cache_bytes(const Said& said) {
   for (const std::string& line : said.all("cache")) {
     std::istringstream words(line);
     std::string level, kind, size;
-    if (words >> level >> kind >> size && level == "2" && kind != "Instruction") return bytes_in(size);
+    if (words >> level >> kind >> size && level == "2" && kind != "Instruction") {
+      return std::min(bytes_in(size), kMostCacheBytes);
+    }
   }
   return 0;
 }

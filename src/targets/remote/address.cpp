@@ -4,8 +4,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 
+#include "base/files.h"
 #include "targets/remote/architecture.h"
 
 namespace kw::remote {
@@ -18,11 +20,31 @@ bool plain(const std::string& text, const char* signs) {
   });
 }
 
+// Of connections that ssh shares; empty: there can be none. The path of a socket has 107 characters at most, 58 of them
+// ssh's own; signs that ssh would read as something else are not risked.
+std::string socket_folder() {
+  constexpr std::size_t kMostPath = 49;
+  const std::filesystem::path folder = cache_folder() / "ssh";
+  const std::string path = folder.string();
+  if (path.size() > kMostPath || path.find_first_of("% \"'\\~$") != std::string::npos) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  return error ? std::string() : path;
+}
+
 Result<std::vector<std::string>> ssh_words(const std::string& device, std::string target) {
   std::vector<std::string> words = {"ssh", "-T"};
   for (const char* option : {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
                              "ClearAllForwardings=yes", "EscapeChar=none", "LogLevel=ERROR"}) {
     words.insert(words.end(), {"-o", option});
+  }
+  // One connection serves all that kw starts within a minute of each other: no handshake for the next.
+  if (const std::string sockets = socket_folder(); !sockets.empty()) {
+    for (const std::string& option :
+         {std::string("ControlMaster=auto"), std::string("ControlPersist=60"), "ControlPath=" + sockets + "/%C"}) {
+      words.insert(words.end(), {"-o", option});
+    }
   }
   // An ssh configuration other than the user's own; the environment is the user's.
   if (const char* config = std::getenv("KW_SSH_CONFIG"); config != nullptr && config[0] == '/') {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/terminal.h"
+
 namespace kw::remote {
 namespace {
 
@@ -54,7 +56,7 @@ Said::Said(const std::string& lines) : lines_(lines) {
   std::istringstream stream(lines);
   for (std::string line; std::getline(stream, line);) {
     const std::size_t space = line.find(' ');
-    if (space != std::string::npos) values_.emplace(line.substr(0, space), line.substr(space + 1));
+    if (space != std::string::npos) values_.emplace(line.substr(0, space), fit_for_a_line(line.substr(space + 1)));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/files.h"
@@ -160,7 +161,8 @@ Result<std::unique_ptr<DeviceBuilt>> Builder::build(const Architecture& architec
   KW_TRY(cpu::ToolRun run, cpu::run_tool(sandbox(), words, source.text));
   auto built = std::make_unique<DeviceBuilt>();
   built->build_ns = run.took_ns;
-  built->number = ++built_;
+  static std::atomic<std::uint64_t> last = 0;
+  built->number = ++last;
   if (!run.ending) {
     built->reason = {ReasonCode::compiler_timed_out, {{"seconds", run.took_ns / 1'000'000'000}}};
     return built;

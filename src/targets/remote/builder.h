@@ -2,7 +2,6 @@
 // the agent. Compilers run in the sandbox. What is ours is built once for an architecture and kept in the cache folder.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,7 +17,7 @@ class DeviceBuilt final : public targets::Built {
   Result<std::string> code() const override { return program; }
 
   std::string program;
-  std::uint64_t number = 0;  // another one for each that is built
+  std::uint64_t number = 0;  // another one for each that this process builds, for whichever device
 };
 
 class Builder {
@@ -55,8 +54,7 @@ class Builder {
   sandbox::Shown sources_;  // of what is ours
   sandbox::Shown parts_;    // what was made of them
   std::string version_;     // of the sources
-  std::atomic<std::uint64_t> built_ = 0;
-  std::mutex lock_;  // of precompiling
+  std::mutex lock_;         // of precompiling
 };
 
 }  // namespace kw::remote

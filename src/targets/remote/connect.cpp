@@ -1,6 +1,7 @@
 #include "targets/remote/connect.h"
 
 #include "base/random.h"
+#include "base/terminal.h"
 
 namespace kw::remote {
 namespace {
@@ -34,7 +35,7 @@ Result<std::string> marked_line(Shell& shell, const Address& address, Clock::tim
     if (line->starts_with(shell.mark + " ")) {
       std::string rest = line->substr(shell.mark.size() + 1);
       if (rest.ends_with('\r')) rest.pop_back();
-      return rest;
+      return fit_for_a_line(rest);
     }
   }
 }
@@ -68,11 +69,12 @@ Result<Connected> connect_to_shell(Builder& builder, const Address& address) {
   if (!architecture.ok()) return at(address.name, architecture.error());
   KW_TRY(const Builder::Agent agent, builder.agent(*architecture));
   deadline = Clock::now() + kMostConnectTime + std::chrono::milliseconds(agent.program.size() / 100);
+  // Half an agent, of a link that broke, must not take its name; older versions go when a new one comes.
   const std::string start = fmt::format(
       "A=\"$F/{0}\"; if [ -x \"$A\" ]; then echo; echo \"$M\" have; else echo; echo \"$M\" need; "
-      "head -c {1} > \"$F/draft-$$\" && chmod 700 \"$F/draft-$$\" && mv \"$F/draft-$$\" \"$A\"; echo; echo \"$M\" "
-      "sent; "
-      "fi; exec \"$A\" \"$F\" {2}\n",
+      "D=\"$F/draft-$$\"; head -c {1} > \"$D\"; "
+      "if [ \"$(wc -c < \"$D\")\" -eq {1} ]; then rm -f \"$F\"/agent-*; chmod 700 \"$D\" && mv \"$D\" \"$A\"; "
+      "else rm -f \"$D\"; fi; echo; echo \"$M\" sent; fi; exec \"$A\" \"$F\" {2}\n",
       agent.name, agent.program.size(), address.core);
   if (!shell.link->send(start, deadline)) return unreachable(address, *shell.link, "the link broke");
   KW_TRY(std::string state, marked_line(shell, address, deadline));

@@ -26,7 +26,7 @@ Result<std::shared_ptr<Connection>> Connection::meet(std::unique_ptr<Link> link,
     const std::string said = connection->link_->said();
     return fail("{}: kw's agent there does not answer{}{}", device, said.empty() ? "" : ": ", said);
   }
-  const auto facts = connection->ask_text(Ask::facts, deadline);
+  const auto facts = connection->receive_text(deadline);
   if (!facts) return fail("{}: kw's agent there answered once and then no more", device);
   connection->facts_ = Said(*facts);
   return connection;
@@ -34,16 +34,16 @@ Result<std::shared_ptr<Connection>> Connection::meet(std::unique_ptr<Link> link,
 
 Result<Said> Connection::weather() {
   const std::lock_guard guard(lock_);
-  const auto text = ask_text(Ask::weather, Clock::now() + kMostLinkTime);
+  const auto deadline = Clock::now() + kMostLinkTime;
+  put(Ask::weather, 0, {}, {});
+  const auto text = flush(deadline) ? receive_text(deadline) : std::nullopt;
   if (!text) return fail("{}: the link is broken", device_);
   return Said(*text);
 }
 
-std::optional<std::string> Connection::ask_text(Ask ask, Clock::time_point deadline) {
-  put(ask, 0, {}, {});
+std::optional<std::string> Connection::receive_text(Clock::time_point deadline) {
   std::uint64_t size = 0;
-  if (!flush(deadline) || !link_->receive({reinterpret_cast<char*>(&size), sizeof size}, deadline) ||
-      size > kMostTextBytes) {
+  if (!link_->receive({reinterpret_cast<char*>(&size), sizeof size}, deadline) || size > kMostTextBytes) {
     link_->end();
     return std::nullopt;
   }

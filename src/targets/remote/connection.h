@@ -67,7 +67,7 @@ class Connection {
   Connection() = default;
   void put(Ask ask, std::uint32_t id, std::span<const char> bytes, std::span<const char> more);
   bool flush(Clock::time_point deadline);
-  std::optional<std::string> ask_text(Ask ask, Clock::time_point deadline);
+  std::optional<std::string> receive_text(Clock::time_point deadline);
 
   std::string device_;
   Said facts_;

@@ -19,8 +19,10 @@ using targets::Warmth;
 
 // A core's own cache, where the device does not tell.
 constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
+// Of an emulated processor: time limits are made for hardware.
+constexpr int kEmulatorTimesSlower = 4;
 // A device that was there before is waited for: it may sleep, or start again.
-constexpr auto kMostPatience = 90s;
+constexpr auto kMostPatience = 180s;
 constexpr auto kBetweenTries = 2s;
 
 // One at a time on a device, also of several kw here.
@@ -142,9 +144,9 @@ Result<std::unique_ptr<targets::Outputs>> RemoteDevice::make_outputs(const targe
 Result<std::unique_ptr<targets::LoadedKernel>> RemoteDevice::load(const targets::Built& built,
                                                                   const targets::Calls& calls,
                                                                   const targets::Limits& limits) {
-  return std::unique_ptr<targets::LoadedKernel>(new LoadedOnDevice(connected_.connection, connected_.architecture,
-                                                                   dynamic_cast<const DeviceBuilt&>(built),
-                                                                   dynamic_cast<const DeviceCalls&>(calls), limits));
+  return std::unique_ptr<targets::LoadedKernel>(
+      new LoadedOnDevice(connected_.connection, connected_.architecture, dynamic_cast<const DeviceBuilt&>(built),
+                         dynamic_cast<const DeviceCalls&>(calls), limits, claims_speed() ? 1 : kEmulatorTimesSlower));
 }
 
 std::unique_ptr<targets::Turn> RemoteDevice::take_turn(int) { return std::make_unique<DeviceTurn>(address_.name); }

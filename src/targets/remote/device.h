@@ -25,7 +25,7 @@ class RemoteDevice final : public targets::Device {
   std::size_t most_calls() const override { return 64; }
   std::optional<double> least_time_ns(const Cost&, int) const override { return std::nullopt; }
   bool claims_speed() const override { return address_.kind != Address::Kind::emulated; }
-  bool alive() override { return !connected_.connection->broken(); }
+  bool alive() override { return !connected_.connection->broken() && builder_->sandbox().alive(); }
   std::vector<targets::IsolationPart> isolation_parts() const override;
 
  private:

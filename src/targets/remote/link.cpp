@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/process.h"
+#include "base/terminal.h"
 
 namespace kw::remote {
 namespace {
@@ -81,6 +82,13 @@ Result<std::unique_ptr<Link>> Link::start_locked(const sandbox::Sandbox& sandbox
   link->in_ = std::move(to.write_end);
   link->out_ = std::move(from.read_end);
   for (const int file : {link->in_.get(), link->out_.get()}) ::fcntl(file, F_SETFL, O_NONBLOCK);
+  return link;
+}
+
+std::unique_ptr<Link> Link::over(Descriptor in, Descriptor out) {
+  std::unique_ptr<Link> link(new Link());
+  link->in_ = std::move(in);
+  link->out_ = std::move(out);
   return link;
 }
 
@@ -159,7 +167,7 @@ std::string Link::said() const {
   if (!text.ok()) return {};
   std::string last = text->size() > kMostSaidBytes ? text->substr(text->size() - kMostSaidBytes) : *text;
   while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.pop_back();
-  return last;
+  return fit_for_terminal(last);
 }
 
 }  // namespace kw::remote

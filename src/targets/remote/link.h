@@ -26,6 +26,8 @@ class Link {
   // An agent in the sandbox, started by `words` (an emulator and "agent").
   static Result<std::unique_ptr<Link>> start_locked(const sandbox::Sandbox& sandbox, const std::string& agent,
                                                     const std::vector<std::string>& words);
+  // Over descriptors that are there already: where we write, where we read.
+  static std::unique_ptr<Link> over(Descriptor in, Descriptor out);
   ~Link();
 
   // False: not all of it could be sent, or came, in time.

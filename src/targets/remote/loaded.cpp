@@ -19,10 +19,9 @@ constexpr auto kMostOwnTime = 30s;
 constexpr std::uint64_t kSmallOutputBytes = 128 << 10;
 constexpr std::size_t kFewCalls = 4;
 
-std::uint32_t most_ms(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, 3'600'000));
-}
+// Of an hour at most. What comes over the link is anybody's: numbers that are none would spoil medians.
+bool is_a_time(double ns) { return ns >= 0 && ns <= 3.6e12; }
+Reason no_time() { return {ReasonCode::lost, {{"where", "as the agent sends times that are none"}}}; }
 
 // The filters of system calls that a kernel's process gets where the device has such; made once for an architecture.
 struct Filters {
@@ -43,16 +42,23 @@ const Filters& filters_of(const std::string& machine, bool threads) {
 }  // namespace
 
 LoadedOnDevice::LoadedOnDevice(std::shared_ptr<Connection> connection, const Architecture& architecture,
-                               const DeviceBuilt& built, const DeviceCalls& calls, const targets::Limits& limits)
+                               const DeviceBuilt& built, const DeviceCalls& calls, const targets::Limits& limits,
+                               int times_slower)
     : connection_(std::move(connection)),
       architecture_(architecture),
       built_(built),
       id_(connection_->new_id()),
       inputs_(calls.id()),
       limits_(limits),
+      times_slower_(times_slower),
       control_(std::make_unique<host::Control>()) {}
 
 LoadedOnDevice::~LoadedOnDevice() { connection_->post(Ask::drop, id_, {}); }
+
+std::uint32_t LoadedOnDevice::most_ms(Clock::time_point deadline) const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left * times_slower_, 1, 3'600'000));
+}
 
 std::optional<Answer> LoadedOnDevice::ask(Ask ask, const Message& message, Clock::time_point deadline, Reason* reason,
                                           std::uint64_t most_read) const {
@@ -349,6 +355,7 @@ Reason LoadedOnDevice::make_ready(std::size_t count, std::optional<std::size_t> 
                       warm_call ? static_cast<std::uint32_t>(*warm_call) : kNoCall, warm};
   const auto answer = ask(Ask::ready, Message().add(request), deadline, &reason);
   if (!answer) return reason;
+  if (!is_a_time(answer->report.ns)) return no_time();
   *warm_ns = answer->report.ns;
   return answer->report.restless != 0 ? Reason{ReasonCode::keeps_working, {}} : Reason{};
 }
@@ -366,6 +373,10 @@ targets::Lap LoadedOnDevice::time(std::size_t count, Settle settle, Clock::time_
   if (lap.reason.empty()) lap.reason = registers();
   if (lap.reason.empty() && report.restless != 0) lap.reason = {ReasonCode::keeps_working, {}};
   if (lap.reason.empty() && report.came == 0) lap.reason = {ReasonCode::skipped_its_calls, {}};
+  if (!is_a_time(report.ns) || !is_a_time(report.outside_ns)) {
+    lap.reason = no_time();
+    return lap;
+  }
   lap.ns = report.ns;
   lap.outside_ns = report.outside_ns;
   lap.clean = report.clean != 0;

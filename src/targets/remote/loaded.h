@@ -11,8 +11,9 @@ namespace kw::remote {
 
 class LoadedOnDevice final : public targets::LoadedKernel, private targets::Outputs {
  public:
+  // `times_slower`: than hardware; so much longer may everything take.
   LoadedOnDevice(std::shared_ptr<Connection> connection, const Architecture& architecture, const DeviceBuilt& built,
-                 const DeviceCalls& calls, const targets::Limits& limits);
+                 const DeviceCalls& calls, const targets::Limits& limits, int times_slower);
   ~LoadedOnDevice() override;
 
   Reason finish_loading(Clock::time_point deadline) override;
@@ -50,6 +51,8 @@ class LoadedOnDevice final : public targets::LoadedKernel, private targets::Outp
   std::optional<Answer> ask(Ask ask, const Message& message, Clock::time_point deadline, Reason* reason,
                             std::uint64_t most_read = 0) const;
   Reason run(std::size_t first, std::size_t count, bool watched, Clock::time_point deadline);
+  // What is left until then, in the device's time.
+  std::uint32_t most_ms(Clock::time_point deadline) const;
   // What calls returned, and the shapes that they found.
   Reason note_calls(std::size_t first, std::size_t count, const Answer& answer);
   Reason registers() const;
@@ -61,6 +64,7 @@ class LoadedOnDevice final : public targets::LoadedKernel, private targets::Outp
   const DeviceBuilt& built_;
   std::uint32_t id_, inputs_;
   targets::Limits limits_;
+  int times_slower_;
   const DeviceCalls* calls_ = nullptr;
   const targets::Instance* instance_ = nullptr;
   std::unique_ptr<host::Control> control_;            // what the process on the device says of itself

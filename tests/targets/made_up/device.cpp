@@ -1,9 +1,11 @@
 #include "targets/made_up/device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <sstream>
 
 namespace kw::made_up {
@@ -11,6 +13,27 @@ namespace {
 
 using targets::Clock;
 using Script = std::map<std::string, double>;
+
+// What is left of a device's life, for all of its kernels.
+struct Life {
+  explicit Life(int most) : requests(most) {}
+  // False: it is gone. From any thread.
+  bool request() {
+    int left = requests;
+    while (left > 0 && !requests.compare_exchange_weak(left, left - 1)) continue;
+    return left != 1 && left != 0;
+  }
+  void end() { requests = 0; }
+  bool over() const { return requests == 0; }
+
+  std::atomic<int> requests;  // that it still answers, less one; below 0: any number
+};
+
+std::mutex plan_lock;
+std::vector<int> planned;
+int opened = 0;
+
+Reason lost() { return {ReasonCode::lost, {{"where", "when the link broke"}}}; }
 
 class ScriptBuilt final : public targets::Built {
  public:
@@ -59,7 +82,8 @@ class Memory final : public targets::Calls {
 
 class MemoryOutputs final : public targets::Outputs {
  public:
-  MemoryOutputs(const targets::Instance* instance, std::size_t count) {
+  MemoryOutputs(const targets::Instance* instance, std::size_t count, std::shared_ptr<Life> life)
+      : life_(std::move(life)) {
     if (instance == nullptr) return;
     for (std::size_t i = 0; i < count; ++i) {
       auto& call = calls.emplace_back();
@@ -74,26 +98,32 @@ class MemoryOutputs final : public targets::Outputs {
     return overran[call] ? Reason{ReasonCode::wrote_after, {{"output", 0}}} : Reason{};
   }
   void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const override {
+    if (!life_->request()) return std::ranges::fill(bytes, std::byte{0xff}), void();
     std::memcpy(bytes.data(), calls[call][output].bytes().data(), bytes.size());
   }
 
   std::vector<std::vector<Tensor>> calls;
   std::vector<bool> overran;
+
+ private:
+  std::shared_ptr<Life> life_;
 };
 
 class ScriptKernel final : public targets::LoadedKernel {
  public:
-  explicit ScriptKernel(Script lines) : script(std::move(lines)) {}
+  ScriptKernel(Script lines, std::shared_ptr<Life> life) : script(std::move(lines)), life_(std::move(life)) {}
 
-  Reason finish_loading(Clock::time_point) override { return {}; }
+  Reason finish_loading(Clock::time_point) override { return life_->request() ? Reason{} : lost(); }
   bool varies() const override { return false; }
   Result<Reason> arrange(const targets::Calls& calls, const targets::Instance& instance, Clock::time_point) override {
     calls_ = dynamic_cast<const Memory*>(&calls);
-    outputs_ = std::make_unique<MemoryOutputs>(&instance, calls.count());
+    outputs_ = std::make_unique<MemoryOutputs>(&instance, calls.count(), life_);
     return Reason{};
   }
   Reason poison_scratch(std::uint8_t, Clock::time_point) override { return {}; }
   Reason run(std::size_t first, std::size_t count, Clock::time_point) override {
+    if (script.contains("ends_its_device")) life_->end();
+    if (!life_->request()) return lost();
     if (script.contains("never_ends")) return {ReasonCode::timed_out, {{"where", "in its script"}}};
     if (script.contains("crashes")) return {ReasonCode::aborted, {{"where", "in its script"}}};
     for (std::size_t call = first; call < first + count; ++call) {
@@ -148,6 +178,7 @@ class ScriptKernel final : public targets::LoadedKernel {
     for (float& y : outputs_->calls[call][0].as<float>()) y = y == 0 ? -0.0F : y;
   }
 
+  std::shared_ptr<Life> life_;
   const Memory* calls_ = nullptr;
   std::unique_ptr<MemoryOutputs> outputs_;
   double runs_ = 0;
@@ -179,7 +210,9 @@ class ScriptTurn final : public targets::Turn {
 
 class ScriptDevice final : public targets::Device {
  public:
-  std::string name() const override { return "made_up"; }
+  ScriptDevice(std::string name, int requests) : name_(std::move(name)), life_(std::make_shared<Life>(requests)) {}
+
+  std::string name() const override { return name_; }
   std::string isolation() const override { return "none needed"; }
   Status accepts(const targets::Instance&) const override { return {}; }
   Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice&) override {
@@ -189,17 +222,18 @@ class ScriptDevice final : public targets::Device {
     return std::unique_ptr<targets::Calls>(new Memory());
   }
   Result<std::unique_ptr<targets::Outputs>> make_outputs(const targets::Calls&) override {
-    return std::unique_ptr<targets::Outputs>(new MemoryOutputs(nullptr, 0));
+    return std::unique_ptr<targets::Outputs>(new MemoryOutputs(nullptr, 0, life_));
   }
   Result<std::unique_ptr<targets::LoadedKernel>> load(const targets::Built& built, const targets::Calls&,
                                                       const targets::Limits&) override {
-    return std::unique_ptr<targets::LoadedKernel>(new ScriptKernel(dynamic_cast<const ScriptBuilt&>(built).script));
+    return std::unique_ptr<targets::LoadedKernel>(
+        new ScriptKernel(dynamic_cast<const ScriptBuilt&>(built).script, life_));
   }
   std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(); }
   std::uint64_t group_bytes() const override { return 1 << 20; }
   std::size_t most_calls() const override { return 16; }
   std::optional<double> least_time_ns(const Cost&, int threads) const override { return 1000.0 / threads; }
-  bool alive() override { return true; }
+  bool alive() override { return !life_->over(); }
   // A script says how wide its vectors are, as machine code would.
   Result<targets::CodeNotes> look_into(const targets::Built& built) const override {
     const Script& script = dynamic_cast<const ScriptBuilt&>(built).script;
@@ -207,12 +241,34 @@ class ScriptDevice final : public targets::Device {
     const int bits = width == script.end() ? 0 : static_cast<int>(width->second);
     return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{\"vector_bits\": {}}}]}}", bits)};
   }
+
+ private:
+  std::string name_;
+  std::shared_ptr<Life> life_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<targets::Device>> open(const std::string&) {
-  return std::unique_ptr<targets::Device>(new ScriptDevice());
+Result<std::unique_ptr<targets::Device>> open(const std::string& name) {
+  const std::lock_guard guard(plan_lock);
+  ++opened;
+  int requests = -1;
+  if (!planned.empty()) {
+    requests = planned.front();
+    planned.erase(planned.begin());
+  }
+  return std::unique_ptr<targets::Device>(new ScriptDevice(name, requests));
+}
+
+void let_devices_go(std::vector<int> requests) {
+  const std::lock_guard guard(plan_lock);
+  planned = std::move(requests);
+  opened = 0;
+}
+
+int devices_opened() {
+  const std::lock_guard guard(plan_lock);
+  return opened;
 }
 
 }  // namespace kw::made_up

@@ -13,14 +13,23 @@
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
 //   width 512            how wide its vectors are, for whoever looks into it
 //   does_not_build, never_ends, crashes, overruns
+//   ends_its_device      the device is gone as soon as it runs
 //
-// It computes Relu, on tensors in its own memory.
+// It computes Relu, on tensors in its own memory. A device that is called "far:..." counts as reached over a link.
 #pragma once
+
+#include <vector>
 
 #include "targets/target.h"
 
 namespace kw::made_up {
 
 Result<std::unique_ptr<targets::Device>> open(const std::string& name);
+
+// From now on the devices that are opened go away, one after the other, with the request of this number: a call, a look
+// at an output, a lap. Of a device that is gone calls are lost and outputs read as rubbish, as over a link that broke.
+// When the numbers are used up, devices stay. The count of devices that were opened begins anew.
+void let_devices_go(std::vector<int> requests);
+int devices_opened();
 
 }  // namespace kw::made_up

@@ -10,6 +10,7 @@ Target made_up() {
           .languages = {".txt"},
           .open = kw::made_up::open,
           .identity = [](const std::string&) { return std::string("made up\n"); },
+          .schemes = {"far"},
           .build_options = [] { return BuildOptions{.compilers = {"none"}, .here = {"none"}}; },
           .plain_kernel = [](const ops::Graph&) -> Result<std::string> { return std::string("lap_ns 20000"); }};
 }

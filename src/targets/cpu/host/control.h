@@ -84,7 +84,7 @@ struct Control {
   std::uint32_t shapes_wanted;  // some outputs have shapes that the kernel finds
   std::uint32_t instances;      // that are prepared, each for an equal share of the calls
   std::uint32_t watched;        // writes to outputs are watched (watch.h)
-  std::uint32_t reserved;
+  std::uint32_t dirty_heap;     // what malloc gives is full of rubbish; not where calls lie as timed ones do
   std::uint64_t scratch_bytes;
   std::uint64_t kept_bytes;
   std::uint64_t image_bytes;
@@ -106,6 +106,7 @@ struct Control {
   std::uint32_t varies;    // it says KW_VARIES
   std::uint32_t registers_changed;
   std::uint64_t scratch_used;
+  std::uint64_t kept_used;
   std::uint32_t rewritten;  // 1 + the output beside which was written
   std::uint64_t stack_end;  // what lies below is more stack than a kernel may use
   Fault fault;

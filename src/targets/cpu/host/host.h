@@ -22,6 +22,7 @@
 #include <numeric>
 
 #include "targets/cpu/host/control.h"
+#include "targets/cpu/host/disorder.h"
 #include "targets/cpu/host/rest.h"
 #include "targets/cpu/host/settle.h"
 #include "targets/cpu/host/warmth.h"
@@ -98,10 +99,10 @@ struct Registers {
 inline Registers registers() {
 #if defined(__x86_64__)
   // Control, status and tags of the x87: who leaves its stack in use (MMX without emms) breaks the next one's
-  // arithmetic.
+  // arithmetic. Tile registers likewise.
   std::uint16_t x87[14] = {};
   asm volatile("fnstenv %0; fldenv %0" : "+m"(x87));
-  const std::uint64_t in_use = x87[4] != 0xffff;
+  const std::uint64_t in_use = x87[4] != 0xffff || tiles_in_use();
   return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87[0]} << 32 | in_use << 31 |
           (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
 #elif defined(__aarch64__)
@@ -117,12 +118,15 @@ inline void reset_registers() {
 #if defined(__x86_64__)
   _mm_setcsr(0x1f80);
   asm volatile("fninit; cld");
+  if (tiles_in_use()) asm volatile("tilerelease");
 #elif defined(__aarch64__)
   asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
 #endif
 }
 
 class Host {
+  static constexpr std::uint64_t kMostConstantsBefore = 256 * 1024, kMostScratchBefore = std::uint64_t{128} << 20;
+
  public:
   using Function = int (*)(kw_call*);
 
@@ -135,6 +139,7 @@ class Host {
   }
 
   [[noreturn]] void serve() {
+    dirty_stack(kMostStackBytes / 4, 0);
     for (;;) {
       std::uint64_t ignored = 0;
       if (::read(kCommand, &ignored, sizeof ignored) != sizeof ignored) ::_exit(0);
@@ -153,7 +158,7 @@ class Host {
           run();
           break;
         case Command::poison:
-          std::memset(scratch_, static_cast<int>(control->poison), std::min<std::uint64_t>(most_used_, scratch_bytes_));
+          std::memset(scratch_.memory, static_cast<int>(control->poison), std::min(most_used_, scratch_.size_bytes));
           break;
         case Command::none:
           break;
@@ -169,10 +174,24 @@ class Host {
   }
 
  private:
-  // What one prepared instance keeps.
-  struct Kept {
+  // Memory for a kernel: it begins where the contract says, amid a page, and ends with one.
+  struct Room {
     unsigned char* memory = nullptr;
+    std::uint64_t size_bytes = 0;
+    void* block = nullptr;
+    std::uint64_t block_bytes = 0;
+  };
+  // What one prepared instance keeps.
+  struct Kept : Room {
     std::uint64_t used = 0;
+  };
+  // What was arranged before.
+  struct Before {
+    bool known = false;
+    std::uint64_t kept_bytes = 0, scratch_bytes = 0;
+    Room kept, scratch;
+    alignas(64) std::byte image[kMostImageBytes];
+    alignas(64) std::byte constants[kMostConstantsBefore];
   };
 
   // The judge wrote these; a candidate may have written over them since. What is out of bounds ends the process.
@@ -184,11 +203,17 @@ class Host {
     for (std::uint32_t i = 0; i < mapped_count_; ++i) {
       ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
     }
-    if (scratch_ != nullptr) ::munmap(scratch_, scratch_bytes_);
+    if (scratch_.block != nullptr) ::munmap(scratch_.block, scratch_.block_bytes);
     for (Kept& kept : kept_) {
-      if (kept.memory != nullptr) ::munmap(kept.memory, kept_bytes_);
+      if (kept.block != nullptr) ::munmap(kept.block, kept.block_bytes);
       kept = {};
     }
+    for (Room* room : {&before_.kept, &before_.scratch}) {
+      if (room->block != nullptr) ::munmap(room->block, room->block_bytes);
+      *room = {};
+    }
+    dirty_stack(kDirtyStackBytes, ++arranged_);
+    dirty_heap(control->dirty_heap ? arranged_ : 0);
     mapped_count_ = control->region_count;
     check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
           control->call_count <= kMostCalls && control->tensor_count <= kMostTensors && control->instances > 0 &&
@@ -201,9 +226,7 @@ class Host {
                         static_cast<off_t>(region.offset));
       check(at == reinterpret_cast<void*>(region.address));
     }
-    scratch_bytes_ = control->scratch_bytes;
-    kept_bytes_ = control->kept_bytes;
-    scratch_ = memory(scratch_bytes_);
+    scratch_ = room(control->scratch_bytes);
     most_used_ = 0;
     image_bytes_ = control->image_bytes;
     std::memcpy(image_, control->image, image_bytes_);
@@ -216,9 +239,53 @@ class Host {
     const std::uint32_t instances = control->instances;
     calls_each_ = std::max(call_count_ / instances, 1u);
     for (std::uint32_t i = 0; i < instances; ++i) {
-      kept_[i].memory = memory(kept_bytes_);
+      static_cast<Room&>(kept_[i]) = room(control->kept_bytes);
+      // As far as constants may get: the rest stays untouched, or every case would pay for it.
+      const std::uint64_t filled =
+          std::min({control->kept_bytes, constants_bytes(control->kept_bytes), kMostFilledBytes});
+      if (prepare_ != nullptr) std::memset(kept_[i].memory, rubbish_byte(arranged_), filled);
       prepare(kept_[i], i * calls_each_);
     }
+    if (prepare_ != nullptr && control->dirty_heap) prepare_the_one_before();
+    if (prepare_ != nullptr) remember();
+  }
+
+  // What was arranged before, of another shape as a rule, is prepared once more beside what is now: a program may hold
+  // both, and nothing of it may get into the calls that follow.
+  void prepare_the_one_before() {
+    if (!before_.known) return;
+    auto* call = reinterpret_cast<kw_call*>(before_.image);
+    before_.kept = room(before_.kept_bytes);
+    before_.scratch = room(before_.scratch_bytes);
+    call->kept = before_.kept.memory;
+    call->kept_bytes = static_cast<std::int64_t>(before_.kept.size_bytes);
+    call->scratch = before_.scratch.memory;
+    call->scratch_bytes = static_cast<std::int64_t>(before_.scratch.size_bytes);
+    control->stage = Stage::prepare;
+    prepare_(call);
+    control->stage = Stage::idle;
+    note_registers();
+  }
+
+  // A copy of the description and of the constants: the judge writes the next ones over them.
+  void remember() {
+    before_.known = false;
+    before_.kept_bytes = control->kept_bytes;
+    before_.scratch_bytes = control->scratch_bytes;
+    if (before_.scratch_bytes > kMostScratchBefore) return;
+    std::memcpy(before_.image, image_, image_bytes_);
+    kw_call* call = targets::settle(before_.image);
+    std::uint64_t used = 0;
+    for (int i = 0; i < call->input_count; ++i) {
+      auto& tensor = const_cast<kw_tensor&>(call->inputs[i]);
+      if (!control->constant[i]) continue;
+      const std::uint64_t bytes = bytes_of(tensor);
+      if (used + bytes > kMostConstantsBefore) return;
+      std::memcpy(before_.constants + used, reinterpret_cast<const void*>(addresses_[i]), bytes);
+      tensor.data = before_.constants + used;
+      used += (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    }
+    before_.known = used > 0;
   }
 
   void prepare(Kept& kept, std::uint32_t first_call) {
@@ -229,14 +296,16 @@ class Host {
     }
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
     call->kept = kept.memory;
-    call->kept_bytes = static_cast<std::int64_t>(kept_bytes_);
+    call->kept_bytes = static_cast<std::int64_t>(kept.size_bytes);
     control->stage = Stage::prepare;
     const int status = prepare_(call);
     control->stage = Stage::idle;
     note_registers();
     if (status != KW_OK) say(call);
-    kept.used = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept_bytes_);
-    ::mprotect(kept.memory, kept_bytes_, PROT_READ);
+    kept.used = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept.size_bytes);
+    control->kept_used = kept.used;
+    most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call->scratch_used, 0)));
+    ::mprotect(kept.block, kept.block_bytes, PROT_READ);
   }
 
   void stand(std::uint32_t first, std::uint32_t count) {
@@ -255,23 +324,27 @@ class Host {
     translate(first, count);
     reset_registers();
     control->stage = Stage::run;
-    control->ready.store(sequence, std::memory_order_release);
-    if (control->spin) {
-      while (control->go.load(std::memory_order_acquire) != sequence) rest();
-    }
+    const auto ready = [&] {
+      control->ready.store(sequence, std::memory_order_release);
+      if (control->spin) {
+        while (control->go.load(std::memory_order_acquire) != sequence) rest();
+      }
+    };
     if (control->watched && count == 1) {
+      ready();
       statuses[0] = run_watched();
     } else {
-      for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run_(calls_[i]);
+      call_all(run_, calls_, statuses, count, (sequence ^ arranged_ << 4) * 0x9e3779b9u >> 8, ready);
     }
     control->done.store(sequence, std::memory_order_release);
     note_registers();
     for (std::uint32_t i = 0; i < count; ++i) {
       const kw_call& call = *calls_[i];
-      if (statuses[i] == KW_OK && !inputs_as_described(call, first + i)) {
+      const char* changed = statuses[i] == KW_OK ? changed_in(call, first + i) : nullptr;
+      if (changed != nullptr) {
         statuses[i] = KW_FAILED;
-        std::snprintf(calls_[i]->message, sizeof calls_[i]->message,
-                      "it changed the description of an input, which belongs to the caller");
+        std::snprintf(calls_[i]->message, sizeof calls_[i]->message, "it changed the description of %s, which %s",
+                      changed, "belongs to the caller");
       }
       most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call.scratch_used, 0)));
       control->statuses[first + i] = statuses[i];
@@ -285,12 +358,16 @@ class Host {
     control->scratch_used = most_used_;
   }
 
-  int run_watched() {
+  static std::uint64_t bytes_of(const kw_tensor& tensor) {
     constexpr std::uint64_t kSizes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2};  // by KW_FLOAT32 and so on
+    return static_cast<std::uint64_t>(tensor.count) * kSizes[tensor.dtype];
+  }
+
+  int run_watched() {
     const kw_call& call = *calls_[0];
     for (int i = 0; i < call.output_count; ++i) {
       const auto begin = reinterpret_cast<std::uint64_t>(call.outputs[i].data);
-      const auto bytes = static_cast<std::uint64_t>(call.outputs[i].count) * kSizes[call.outputs[i].dtype];
+      const std::uint64_t bytes = bytes_of(call.outputs[i]);
       for (std::uint32_t k = 0; k < mapped_count_; ++k) {
         const Region& region = mapped_[k];
         if (begin < region.address || begin >= region.address + region.size_bytes) continue;
@@ -338,7 +415,7 @@ class Host {
 
   // The call as the judge described it, whatever the candidate did to an earlier copy.
   kw_call* set_up(std::uint32_t index) {
-    std::byte* image = images_ + index * kMostImageBytes;
+    std::byte* image = image_at(index);
     std::memcpy(image, image_, image_bytes_);
     kw_call* call = targets::settle(image);
     const std::uint64_t* address = addresses_ + index * tensor_count_;
@@ -346,28 +423,72 @@ class Host {
       const_cast<kw_tensor&>(call->inputs[i]).data = reinterpret_cast<void*>(*address++);
     }
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
-    call->scratch = scratch_;
-    call->scratch_bytes = static_cast<std::int64_t>(scratch_bytes_);
+    call->scratch = scratch_.memory;
+    call->scratch_bytes = static_cast<std::int64_t>(scratch_.size_bytes);
     const Kept& kept = kept_[index / calls_each_ % kMostInstances];
     call->prepared = kept.used > 0 ? kept.memory : nullptr;
     return call;
   }
 
-  // Whoever calls again with the same kw_call must find in it what it wrote there.
-  bool inputs_as_described(const kw_call& call, std::uint32_t index) const {
+  // Structures are aligned to their largest member and no further.
+  std::byte* image_at(std::uint32_t index) const {
+    return images_ + index * kImageStride + sizeof(std::int64_t) * ((index + arranged_) % 8);
+  }
+
+  // Whoever calls again with the same kw_call must find in it what it wrote there. Null, or what is changed.
+  const char* changed_in(const kw_call& call, std::uint32_t index) const {
     const auto* original = reinterpret_cast<const kw_call*>(image_);
-    const auto* inputs = reinterpret_cast<const kw_tensor*>(image_ + reinterpret_cast<std::size_t>(original->inputs));
+    const std::byte* image = image_at(index);
+    const auto moved = [&](const void* now, const void* offset) {
+      return now != (offset == nullptr ? nullptr : image + reinterpret_cast<std::size_t>(offset));
+    };
+    if (call.version != original->version || call.threads != original->threads ||
+        call.input_count != original->input_count || call.output_count != original->output_count ||
+        call.attribute_count != original->attribute_count || moved(call.inputs, original->inputs) ||
+        moved(call.outputs, original->outputs) || moved(call.attributes, original->attributes)) {
+      return "the call";
+    }
+    if (call.scratch != scratch_.memory || call.scratch_bytes != static_cast<std::int64_t>(scratch_.size_bytes)) {
+      return "scratch memory";
+    }
+    const auto* inputs = at_offset<kw_tensor>(original->inputs);
+    const std::uint64_t* address = addresses_ + index * tensor_count_;
     constexpr std::size_t kAfterData = offsetof(kw_tensor, shape);
     for (int i = 0; i < original->input_count; ++i) {
       const auto* now = reinterpret_cast<const std::byte*>(call.inputs + i);
-      if (reinterpret_cast<std::uint64_t>(call.inputs[i].data) !=
-              addresses_[index * tensor_count_ + static_cast<std::uint32_t>(i)] ||
+      if (reinterpret_cast<std::uint64_t>(call.inputs[i].data) != *address++ ||
           std::memcmp(now + kAfterData, reinterpret_cast<const std::byte*>(inputs + i) + kAfterData,
                       sizeof(kw_tensor) - kAfterData) != 0) {
-        return false;
+        return "an input";
       }
     }
-    return true;
+    const auto* outputs = at_offset<kw_tensor>(original->outputs);
+    for (int i = 0; i < original->output_count; ++i) {
+      if (reinterpret_cast<std::uint64_t>(call.outputs[i].data) != *address++ ||
+          call.outputs[i].count != outputs[i].count || call.outputs[i].dtype != outputs[i].dtype) {
+        return "an output";
+      }
+    }
+    const auto* attributes = at_offset<kw_attribute>(original->attributes);
+    for (int i = 0; i < original->attribute_count; ++i) {
+      const kw_attribute& now = call.attributes[i];
+      const kw_attribute& before = attributes[i];
+      const auto bytes = static_cast<std::size_t>(before.count) * sizeof(std::int64_t);
+      if (now.node != before.node || now.list != before.list || now.count != before.count ||
+          moved(now.name, before.name) || moved(now.integers, before.integers) || moved(now.reals, before.reals) ||
+          moved(now.texts, before.texts) ||
+          (now.integers != nullptr &&
+           std::memcmp(now.integers, at_offset<std::int64_t>(before.integers), bytes) != 0) ||
+          (now.reals != nullptr && std::memcmp(now.reals, at_offset<double>(before.reals), bytes) != 0)) {
+        return "an attribute";
+      }
+    }
+    return nullptr;
+  }
+
+  template <class T>
+  const T* at_offset(const void* offset) const {
+    return reinterpret_cast<const T*>(image_ + reinterpret_cast<std::size_t>(offset));
   }
 
   static void say(const kw_call* call) {
@@ -396,19 +517,41 @@ class Host {
     return static_cast<unsigned char*>(block);
   }
 
+  // Somewhere in a page, as aligned as the contract says and no further.
+  Room room(std::uint64_t size) const {
+    Room room;
+    room.block_bytes = (size + kPageBytes - 1) / kPageBytes * kPageBytes + kPageBytes;
+    room.block = memory(room.block_bytes);
+    const std::uint64_t offset = kLineBytes * (1 + 2 * (arranged_ * 7 % 31));
+    room.memory = static_cast<unsigned char*>(room.block) + offset;
+    room.size_bytes = room.block_bytes - offset;
+    return room;
+  }
+
+  // What kw_keep offers is four times the constants and 16 MiB.
+  static std::uint64_t constants_bytes(std::uint64_t kept_bytes) {
+    constexpr std::uint64_t kBesides = std::uint64_t{16} << 20;
+    return kDirtyStackBytes + (kept_bytes > kBesides ? kept_bytes - kBesides : 0);
+  }
+
+  static constexpr std::uint64_t kDirtyStackBytes = 64 * 1024, kMostFilledBytes = 1 << 20;
+  static constexpr std::size_t kImageStride = kMostImageBytes + 64;
+
   Function run_ = nullptr;
   Function prepare_ = nullptr;
   const Registers usual_ = (reset_registers(), registers());
-  unsigned char* scratch_ = nullptr;
+  Room scratch_;
   Kept kept_[kMostInstances];
-  std::uint64_t scratch_bytes_ = 0, kept_bytes_ = 0, image_bytes_ = 0, most_used_ = 0;
+  Before before_;
+  std::uint64_t image_bytes_ = 0, most_used_ = 0;
+  std::uint32_t arranged_ = 0;  // how often
   std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0, calls_each_ = 1;
   std::uint32_t standing_first_ = 0, standing_count_ = 0;
   bool wants_shapes_ = false;
   kw_call* calls_[kMostCalls] = {};
   Region mapped_[kMostRegions] = {};
   alignas(64) std::byte image_[kMostImageBytes] = {};
-  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kMostImageBytes));
+  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kImageStride));
   std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
   std::uint64_t sizes_[kMostCalls * kMostTensors] = {};
 };

@@ -51,7 +51,7 @@ const char* load(const char* file, Host& host) {
   return nullptr;
 }
 
-int run(sandbox::Job& job) {
+int run_kernel(sandbox::Job& job) {
   void* shared = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControl, 0);
   if (shared == MAP_FAILED) return kCrashed + 2;
   control = static_cast<Control*>(shared);
@@ -77,8 +77,11 @@ int run(sandbox::Job& job) {
 }  // namespace
 
 sandbox::Role kernel_role() {
-  return {
-      .name = "kernel", .files = sandbox::Files::own, .filter = sandbox::Filter::load, .before = before, .run = run};
+  return {.name = "kernel",
+          .files = sandbox::Files::own,
+          .filter = sandbox::Filter::load,
+          .before = before,
+          .run = run_kernel};
 }
 
 }  // namespace kw::host

@@ -60,7 +60,7 @@ int run_agent(sandbox::Job& job) {
   return kNoTool;
 }
 
-int run(sandbox::Job& job) {
+int run_tool(sandbox::Job& job) {
   std::vector<char*> words = words_of(job);
   if (words.size() < 3 || job.descriptors.size() < 3) return kNoTool;
   words.push_back(nullptr);
@@ -99,7 +99,7 @@ int run(sandbox::Job& job) {
 }  // namespace
 
 sandbox::Role tool_role() {
-  return {.name = "tool", .files = sandbox::Files::tools, .filter = sandbox::Filter::tools, .run = run};
+  return {.name = "tool", .files = sandbox::Files::tools, .filter = sandbox::Filter::tools, .run = run_tool};
 }
 
 sandbox::Role agent_role() {

@@ -37,6 +37,7 @@ class Agent {
 
   [[noreturn]] void serve() {
     send(kGreeting, sizeof kGreeting - 1);
+    send_text(facts_text(folder_, filters_));
     for (;;) {
       Head head{};
       receive(&head, sizeof head);
@@ -58,8 +59,6 @@ class Agent {
     if (head.size > kMostOtherBytes) leave(1);
     Pieces pieces(head.size);
     switch (head.ask) {
-      case Ask::facts:
-        return send_text(facts_text(folder_, filters_));
       case Ask::weather:
         return send_text(weather_text());
       case Ask::size:

@@ -13,14 +13,14 @@
 
 namespace kw::remote {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
-inline constexpr char kGreeting[] = "kw-device 1\n";                        // the first bytes that an agent sends
+// The first bytes that an agent sends; what it says of its device follows, as text: its length in 64 bits, and lines of
+// a name and a value (facts.h).
+inline constexpr char kGreeting[] = "kw-device 2\n";
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 36;  // of tensors and programs
 inline constexpr std::uint64_t kMostOtherBytes = std::uint64_t{64} << 20;   // of all other messages
 
 enum class Ask : std::uint32_t {
-  facts,      // answered with text: "name value" lines
-  weather,    // the same: what changes, temperatures and frequencies
+  weather,    // answered with text as the greeting: what changes, temperatures and frequencies
   size,       // Size: the inputs of `id` are this long; makes them where they are new
   write,      // Place, bytes: into inputs
   fill,       // Place with a value: inputs

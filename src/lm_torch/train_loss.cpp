@@ -1,0 +1,245 @@
+#include "lm_torch/train_loss.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+
+#include "base/hash.h"
+
+namespace kw::lm {
+namespace {
+
+constexpr double kLeastMasked = 1e-3;
+constexpr double kFirstMoment = 0.9, kSecondMoment = 0.95, kTiny = 1e-8;
+constexpr double kFirstDeviation = 0.02;
+
+// A token of the doubled input.
+struct Token {
+  std::int64_t id = 0, place = 0, example = -1, block = 0;
+  bool clean = true;
+  std::int64_t target = -1;  // -1: predicts nothing
+  double weight = 0;
+};
+
+at::Tensor whole_numbers(const std::vector<std::int64_t>& values, std::int64_t rows) {
+  return at::tensor(values, at::kLong).view({rows, -1});
+}
+
+TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion) {
+  std::size_t longest = 1;
+  for (const auto& row : rows) longest = std::max(longest, row.size());
+  std::vector<std::int64_t> ids, places, examples, blocks, clean, predicting, targets;
+  std::vector<double> weights;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < longest; ++i) {
+      const Token token = i < row.size() ? row[i] : Token{};
+      if (token.target >= 0) {
+        predicting.push_back(std::ssize(ids));
+        targets.push_back(token.target);
+        weights.push_back(token.weight);
+      }
+      ids.push_back(token.id);
+      places.push_back(token.place);
+      examples.push_back(token.example);
+      blocks.push_back(token.block);
+      clean.push_back(token.clean ? 1 : 0);
+    }
+  }
+  const std::int64_t count = std::ssize(rows), length = static_cast<std::int64_t>(longest);
+  TrainingPass pass{.ids = whole_numbers(ids, count),
+                    .positions = whole_numbers(places, count),
+                    .places = at::tensor(predicting, at::kLong),
+                    .targets = at::tensor(targets, at::kLong),
+                    .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
+  const at::Tensor example = whole_numbers(examples, count), block = whole_numbers(blocks, count),
+                   is_clean = whole_numbers(clean, count) == 1;
+  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
+  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
+  at::Tensor seen;
+  if (diffusion) {
+    const at::Tensor same = query(block) == key(block), before = key(block) < query(block);
+    seen = (at::logical_not(query(is_clean)) & at::logical_not(key(is_clean)) & same) |
+           (key(is_clean) & (before | (query(is_clean) & same)));
+  } else {
+    seen = key(pass.positions) <= query(pass.positions);
+  }
+  seen = seen & (query(example) == key(example)) & (query(example) >= 0);
+  pass.seen = seen | at::eye(length, at::kLong).to(at::kBool).unsqueeze(0);
+  return pass;
+}
+
+}  // namespace
+
+TrainingPass diffusion_pass(const std::vector<PackedRow>& rows, std::int64_t block, std::int32_t mask_id,
+                            Random& random) {
+  std::map<std::int32_t, double> chances;
+  std::vector<std::vector<Token>> all;
+  std::int64_t learnt = 0, tokens = 0;
+  for (const PackedRow& row : rows) {
+    std::vector<Token> noisy, clean;
+    for (std::size_t begin = 0; begin < row.size(); begin += static_cast<std::size_t>(block)) {
+      bool learns = false;
+      for (std::size_t i = begin; i < begin + static_cast<std::size_t>(block); ++i) {
+        const PackedToken& one = row[i];
+        clean.push_back(
+            {.id = one.id, .place = one.place, .example = one.example, .block = one.place / block, .clean = true});
+        learns |= one.learnt;
+        tokens += one.filling ? 0 : 1;
+      }
+      for (std::size_t i = begin; learns && i < begin + static_cast<std::size_t>(block); ++i) {
+        const PackedToken& one = row[i];
+        Token token = clean[i];
+        token.clean = false;
+        if (one.learnt) {
+          ++learnt;
+          const auto [chance, is_new] = chances.try_emplace(one.example, 0);
+          if (is_new) chance->second = (1 - kLeastMasked) * random.unit() + kLeastMasked;
+          if (random.chance(chance->second)) {
+            token.target = one.id;
+            token.weight = 1 / chance->second;
+            token.id = mask_id;
+          }
+        }
+        noisy.push_back(token);
+      }
+    }
+    noisy.insert(noisy.end(), clean.begin(), clean.end());
+    all.push_back(std::move(noisy));
+  }
+  TrainingPass pass = pass_of(all, true);
+  pass.learnt = learnt;
+  pass.tokens = tokens;
+  return pass;
+}
+
+TrainingPass next_token_pass(const std::vector<PackedRow>& rows) {
+  std::vector<std::vector<Token>> all;
+  std::int64_t learnt = 0, tokens = 0;
+  for (const PackedRow& row : rows) {
+    std::vector<Token> made;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      Token token{.id = row[i].id, .place = row[i].place, .example = row[i].example};
+      const bool predicts =
+          i + 1 < row.size() && row[i + 1].example == row[i].example && row[i + 1].learnt && !row[i + 1].filling;
+      if (predicts) {
+        token.target = row[i + 1].id;
+        token.weight = 1;
+        ++learnt;
+      }
+      tokens += row[i].filling ? 0 : 1;
+      made.push_back(token);
+    }
+    all.push_back(std::move(made));
+  }
+  TrainingPass pass = pass_of(all, false);
+  pass.learnt = learnt;
+  pass.tokens = tokens;
+  return pass;
+}
+
+TrainingPass trace_pass(const std::vector<TracedAnswer>& answers, const std::vector<double>& weights,
+                        std::int64_t block, std::int32_t mask_id, std::int32_t round) {
+  std::vector<std::vector<Token>> all;
+  std::int64_t learnt = 0, tokens = 0;
+  for (std::size_t row = 0; row < answers.size(); ++row) {
+    const TracedAnswer& answer = answers[row];
+    std::vector<Token> noisy, clean;
+    const auto begin = std::ssize(answer.before), length = begin + std::ssize(answer.trace);
+    for (std::int64_t place = 0; place < length; ++place) {
+      const auto written = static_cast<std::size_t>(place - begin);
+      const bool given = place < begin;
+      Token token{.id = given ? answer.before[static_cast<std::size_t>(place)] : answer.trace[written],
+                  .place = place,
+                  .example = static_cast<std::int64_t>(row),
+                  .block = place / block};
+      clean.push_back(token);
+      if (token.block < begin / block) continue;
+      token.clean = false;
+      if (!given && answer.steps[written] == round) {
+        token.target = token.id;
+        token.weight = weights[row];
+        ++learnt;
+      }
+      if (!given && answer.steps[written] >= round) token.id = mask_id;
+      noisy.push_back(token);
+    }
+    tokens += length;
+    noisy.insert(noisy.end(), clean.begin(), clean.end());
+    all.push_back(std::move(noisy));
+  }
+  TrainingPass pass = pass_of(all, true);
+  pass.learnt = learnt;
+  pass.tokens = tokens;
+  return pass;
+}
+
+Guesses guesses(const Network& network, const TrainingPass& pass, std::int64_t begin, std::int64_t end) {
+  const std::int64_t length = pass.ids.size(1);
+  const auto device = network.options().device();
+  const at::Tensor mine = at::nonzero((pass.places >= begin * length) & (pass.places < end * length)).view({-1});
+  const at::Tensor states =
+      network.run(pass.ids.slice(0, begin, end),
+                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen.slice(0, begin, end)));
+  const at::Tensor asked = (pass.places.index_select(0, mine) - begin * length).to(device);
+  const at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, asked));
+  const at::Tensor targets = pass.targets.index_select(0, mine).to(device).unsqueeze(1);
+  return {.logs = at::log_softmax(logits, -1, at::kFloat).gather(1, targets).squeeze(1),
+          .weights = pass.weights.index_select(0, mine).to(device)};
+}
+
+at::Tensor training_loss(const Network& network, const TrainingPass& pass, std::int64_t begin, std::int64_t end) {
+  const Guesses made = guesses(network, pass, begin, end);
+  return -(made.logs * made.weights).sum() / static_cast<double>(std::max<std::int64_t>(pass.learnt, 1));
+}
+
+AdamW::AdamW(const std::map<std::string, at::Tensor>& weights) {
+  for (const auto& [name, weight] : weights) {
+    means[name] = at::zeros_like(weight);
+    squares[name] = at::zeros_like(weight);
+  }
+}
+
+double AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
+  const at::NoGradGuard no_gradients;
+  double sum = 0;
+  for (const auto& [name, weight] : weights) {
+    if (weight.grad().defined()) sum += weight.grad().pow(2).sum().item<double>();
+  }
+  const double length = std::sqrt(sum), scale = clip > 0 && length > clip ? clip / length : 1;
+  ++steps;
+  const double first = 1 - std::pow(kFirstMoment, static_cast<double>(steps)),
+               second = 1 - std::pow(kSecondMoment, static_cast<double>(steps));
+  for (auto& [name, weight] : weights) {
+    if (!weight.grad().defined()) continue;
+    const at::Tensor gradient = weight.grad() * scale;
+    at::Tensor &mean = means[name], &square = squares[name];
+    mean.mul_(kFirstMoment).add_(gradient, 1 - kFirstMoment);
+    square.mul_(kSecondMoment).addcmul_(gradient, gradient, 1 - kSecondMoment);
+    if (weight.dim() > 1) weight.mul_(1 - rate * decay);
+    weight.addcdiv_(mean, (square / second).sqrt_().add_(kTiny), -rate / first);
+    weight.mutable_grad() = at::Tensor();
+  }
+  return length;
+}
+
+std::map<std::string, at::Tensor> first_weights(const ModelConfig& config, std::uint64_t seed) {
+  std::map<std::string, at::Tensor> weights;
+  for (const auto& [name, expected] : expected_tensors(config)) {
+    if (expected.optional) continue;
+    at::Tensor made = at::ones(expected.shape, at::kFloat);
+    if (name.ends_with(".bias")) made.zero_();
+    if (made.dim() > 1) {
+      // What is added to the residual stream begins smaller, so that the sum over layers does not grow.
+      const bool added = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+      const double deviation =
+          added ? kFirstDeviation / std::sqrt(2.0 * static_cast<double>(config.layers)) : kFirstDeviation;
+      Random(hash_of(name, seed * 0x9E3779B97F4A7C15ull + 1))
+          .fill_normal({made.data_ptr<float>(), static_cast<std::size_t>(made.numel())}, 0, deviation);
+    }
+    weights[name] = made;
+  }
+  return weights;
+}
+
+}  // namespace kw::lm

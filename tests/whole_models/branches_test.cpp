@@ -1,0 +1,154 @@
+// Models with nodes inside of others: If and Loop.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/scratch.h"
+#include "models/library.h"
+#include "models/plan.h"
+#include "models/regions.h"
+#include "models/runtime.h"
+#include "models/times.h"
+#include "suites/onnx_rewrite.h"
+#include "whole_models/small_model.h"
+
+namespace kw::models {
+namespace {
+
+suites::OnnxModel read(const std::string& bytes) {
+  auto model = suites::parse_onnx(bytes, "model.onnx");
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  return *std::move(model);
+}
+
+std::size_t number_of(const suites::OnnxModel& model, const std::string& name) {
+  const auto found = std::ranges::find(model.nodes, name, [](const auto& one) { return one.node.name; });
+  EXPECT_NE(found, model.nodes.end()) << name;
+  return static_cast<std::size_t>(found - model.nodes.begin());
+}
+
+TEST(Branches, NodesInsideOfOthersAreCalledByTheWayToThem) {
+  const suites::OnnxModel model = read(branching_model());
+  ASSERT_EQ(model.scopes.size(), 5u);
+  const auto& then = model.nodes[number_of(model, "choose/then/conv2")];
+  const auto& other = model.nodes[number_of(model, "choose/else/conv2")];
+  EXPECT_EQ(then.node.inputs, (std::vector<std::string>{"choose/then/chosen", "choose/then/w2"}));
+  EXPECT_EQ(other.node.inputs, (std::vector<std::string>{"choose/else/a1", "w1"}));
+  EXPECT_EQ(model.in_file("choose/else/a1"), "a1");
+  EXPECT_EQ(number_of(model, "choose/then/inner/else/turn"), model.nodes.size() - 1);
+  EXPECT_EQ(model.nodes[3].node.name, "choose");  // the model's own nodes keep their numbers
+  const auto place = [&](const std::string& name) {
+    return std::ranges::find(model.order, number_of(model, name)) - model.order.begin();
+  };
+  EXPECT_LT(place("choose/then/inner/then/Relu_12"), place("choose/then/inner"));
+  EXPECT_LT(place("choose/then/conv2"), place("choose"));
+  EXPECT_LT(place("choose"), place("last"));
+}
+
+TEST(Branches, ShapesGoThroughThem) {
+  const suites::OnnxModel model = read(branching_model());
+  const auto tasks = suites::ModelTasks::of(model, {{"N", 2}});
+  ASSERT_TRUE(tasks.ok()) << tasks.error().message;
+  const TensorType image{DType::float32, Shape{2, 8, 12, 12}};
+  for (const char* value : {"y", "h", "choose/then/chosen", "choose/else/c1"}) {
+    ASSERT_NE(tasks->type(value), nullptr) << value;
+    EXPECT_EQ(*tasks->type(value), image) << value;
+  }
+  EXPECT_TRUE(tasks->never_runs(number_of(model, "choose/then/inner/else/turn")));
+  EXPECT_FALSE(tasks->never_runs(number_of(model, "choose/then/inner/then/Relu_12")));
+  EXPECT_FALSE(tasks->never_runs(number_of(model, "choose/else/conv1")));
+
+  const auto task = suites::task_from_node(model, "choose/then/conv2", {{"N", 2}});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->name, "model.onnx:choose/then/conv2");
+  EXPECT_TRUE(suites::task_from_node(model, "last", {{"N", 2}}).ok());
+}
+
+TEST(Branches, AValueOfALoopHasTheShapeThatTheFileStates) {
+  const suites::OnnxModel stated = read(looping_model(true)), open = read(looping_model(false));
+  const auto task = suites::task_from_node(stated, "turns/body/double", {});
+  ASSERT_TRUE(task.ok()) << task.error().message;
+  EXPECT_EQ(task->values[0].lengths[0].value, 4);
+  const auto none = suites::task_from_node(open, "turns/body/double", {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("it may be another one in each turn of the loop"), std::string::npos)
+      << none.error().message;
+}
+
+TEST(Branches, AReplacementStandsInOneOfThem) {
+  const suites::OnnxModel model = read(branching_model());
+  suites::OnnxReplacement one{.nodes = {number_of(model, "choose/then/conv1"), number_of(model, "choose/else/conv1")},
+                              .op = "Both",
+                              .name = "both",
+                              .inputs = {"x"},
+                              .outputs = {"choose/then/c1"},
+                              .output_types = {{DType::float32, Shape{2, 8, 12, 12}}},
+                              .constants = {}};
+  const auto refused = suites::edit_onnx(model, branching_model(), {.replacements = {one}, .domain = "mine"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("stands in another branch"), std::string::npos) << refused.error().message;
+  one.nodes.pop_back();
+  const auto bytes = suites::edit_onnx(model, branching_model(), {.replacements = {one}, .domain = "mine"});
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  const suites::OnnxModel edited = read(*bytes);
+  const auto& node = edited.nodes[number_of(edited, "choose/then/both")].node;
+  EXPECT_EQ(node.outputs, (std::vector<std::string>{"choose/then/c1"}));
+}
+
+// Both branches with kernels of ours, in a real ONNX Runtime.
+TEST(Branches, RegionsInsideOfThemAreReplaced) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "branching.onnx", made = folder.path() / "model.onnx";
+  ASSERT_TRUE(write_file(file, branching_model()).ok());
+  const auto model = Model::open(file, {{"N", 2}});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const char* python = std::getenv("KW_TEST_PYTHON");
+  rivals::RivalFile rival{.name = "onnxruntime", .about = "", .file = {}};
+  rival.own = rivals::OwnPython{.program = python == nullptr ? "" : python, .version = "of the tests", .path = ""};
+  const auto runtime = Runtime::open(rival);
+  ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+  RunTerms terms = terms_of(*model);
+  terms.seconds = 0.2;
+
+  const auto times = where_time_goes(*model, *runtime, terms, "cpu");
+  ASSERT_TRUE(times.ok()) << times.error().message;
+  // An If takes what it takes besides its branches, and one of these ran.
+  const auto ns = [&](const char* name) { return times->node_ns[number_of(model->onnx(), name)]; };
+  EXPECT_GT(ns("choose/then/conv1") + ns("choose/else/conv1"), 0);
+  EXPECT_LT(ns("choose"), times->median_ns);
+
+  std::vector<GroupKind> kinds;
+  std::vector<LibraryKernel> kernels;
+  std::vector<Chosen> chosen;
+  for (Region& region : regions_of(*model, *times)) {
+    chosen.push_back({kinds.size(), 0});
+    kernels.push_back({.op = region.kind.op,
+                       .task = region.kind.task,
+                       .source = {"region.cpp", region.kernel.source},
+                       .settings = {},
+                       .about = "of a test",
+                       .uses_threads = true});
+    kinds.push_back(std::move(region.kind));
+  }
+  // The convolutions of the first branch stand on both sides of an If, and are one each.
+  ASSERT_EQ(kinds.size(), 1u);
+  EXPECT_EQ(model->scope(kinds[0].groups[0].nodes[0]), 2u);
+  const Status built = write_library(folder.path(), kernels, "kernelwright.branching", "cpu");
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  const auto bytes = model_with(*model, kinds, chosen, "kernelwright.branching");
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  ASSERT_TRUE(write_file(made, *bytes).ok());
+  for (const int threads : {1, 2}) {
+    terms.threads = threads;
+    const auto race = runtime->race({{"original", file}, {"fast", made, folder.path() / kLibraryFile}}, terms, 6);
+    ASSERT_TRUE(race.ok()) << race.error().message;
+    for (const auto& outputs : race->cases.at("fast")) {
+      for (const Difference& one : outputs) EXPECT_TRUE(one.within()) << one.max_error << " " << one.problem;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw::models

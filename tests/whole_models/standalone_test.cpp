@@ -1,0 +1,185 @@
+// A small model without any framework: written, built as a user would, checked; and what stands in the way of others.
+#include "models/standalone.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/scratch.h"
+#include "models/standalone_plan.h"
+#include "models/times.h"
+#include "whole_models/small_model.h"
+
+#define ONNX_ML 1
+#define ONNX_NAMESPACE onnx
+#include <onnx/onnx_pb.h>
+
+namespace kw::models {
+namespace {
+
+constexpr char kDevice[] = "cpu";
+
+onnx::NodeProto& add_node(onnx::GraphProto& graph, const std::string& op, const std::vector<std::string>& inputs,
+                          const std::string& output) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op);
+  node.set_name(op + " of " + output);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+// The small model, and behind it what only gives another shape, a Softmax, and an output that is an input.
+onnx::ModelProto longer_model() {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(small_model()));
+  onnx::GraphProto& graph = *model.mutable_graph();
+  onnx::TensorProto& shape = *graph.add_initializer();
+  shape.set_name("rows");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(3);
+  for (const std::int64_t length : {-1, 96, 5}) shape.add_int64_data(length);
+  add_node(graph, "Reshape", {"z", "rows"}, "flat");
+  onnx::AttributeProto& axis = *add_node(graph, "Softmax", {"flat"}, "parts").add_attribute();
+  axis.set_name("axis");
+  axis.set_type(onnx::AttributeProto::INT);
+  axis.set_i(-1);
+  add_node(graph, "Identity", {"x"}, "again");
+  for (const char* name : {"parts", "again"}) {
+    onnx::ValueInfoProto& output = *graph.add_output();
+    output.set_name(name);
+    output.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  return model;
+}
+
+// With names that would become code, or leave the folder.
+onnx::ModelProto hostile(onnx::ModelProto model) {
+  const auto rename = [](std::string* name) {
+    if (!name->empty()) *name = "../" + *name + "\n#error a name became code\n*/ \"@RUN@";
+  };
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    rename(node.mutable_name());
+    for (std::string& name : *node.mutable_input()) rename(&name);
+    for (std::string& name : *node.mutable_output()) rename(&name);
+  }
+  for (auto* values : {graph.mutable_input(), graph.mutable_output()}) {
+    for (onnx::ValueInfoProto& value : *values) rename(value.mutable_name());
+  }
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) rename(tensor.mutable_name());
+  return model;
+}
+
+class StandaloneModel : public testing::Test {
+ protected:
+  void open(const onnx::ModelProto& model) {
+    ASSERT_TRUE(write_file(folder_.path() / "m.onnx", model.SerializeAsString()).ok());
+    auto opened = Model::open(folder_.path() / "m.onnx", {{"N", 2}});
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    model_.emplace(*std::move(opened));
+  }
+
+  Result<Standalone> written() {
+    const char* python = std::getenv("KW_TEST_PYTHON");
+    rivals::RivalFile rival{.name = "onnxruntime", .about = "", .file = {}};
+    rival.own = rivals::OwnPython{.program = python == nullptr ? "" : python, .version = "of the tests", .path = ""};
+    KW_TRY(const Runtime runtime, Runtime::open(rival));
+    RunTerms terms = terms_of(*model_);
+    terms.seconds = 0.1;
+    std::filesystem::create_directory(out_);
+    return write_standalone(*model_, units_of_regions(*model_), runtime, terms, out_, kDevice,
+                            [](const std::string&) {});
+  }
+
+  testing::AssertionResult succeeds(const std::string& command) const {
+    const std::string log = (folder_.path() / "log.txt").string();
+    const int code = std::system(("cd " + out_.string() + " && (" + command + ") > " + log + " 2>&1").c_str());
+    return (code == 0 ? testing::AssertionSuccess() : testing::AssertionFailure()) << command << ":\n"
+                                                                                   << *read_file(log);
+  }
+
+  kw::ScratchFolder folder_;
+  const std::filesystem::path out_ = folder_.path() / "out";
+  std::optional<Model> model_;
+};
+
+TEST_F(StandaloneModel, IsBuiltAsAUserWouldAndFailsItsCheckWithAnotherWeight) {
+  open(longer_model());
+  const auto made = written();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_EQ(made->outputs.size(), 4u);
+  EXPECT_LT(made->memory_bytes, made->unshared_bytes + 1);
+  ASSERT_TRUE(succeeds("cmake -B build && cmake --build build -j 2 && ctest --test-dir build"));
+
+  std::string weights = *read_file(out_ / "weights.bin");
+  for (std::size_t i = 3; i < 400; i += 4) weights[i] = static_cast<char>(weights[i] ^ 0x80);  // signs of floats
+  ASSERT_TRUE(write_file(out_ / "weights.bin", weights).ok());
+  ASSERT_TRUE(succeeds("cmake --build build"));
+  EXPECT_FALSE(succeeds("build/model_check"));
+  EXPECT_NE(read_file(folder_.path() / "log.txt")->find("WRONG"), std::string::npos);
+}
+
+TEST_F(StandaloneModel, WhateverNamesHoldTheyDoNotBecomeCode) {
+  open(hostile(longer_model()));
+  const auto made = written();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+    EXPECT_EQ(entry.path().filename().string().find("error"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(StandaloneModel, NodesThatStandInTheWayAreNamed) {
+  onnx::ModelProto model = longer_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "NonZero", {"x"}, "places");
+  onnx::ValueInfoProto& output = *graph.add_output();
+  output.set_name("places");
+  output.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  open(model);
+  const auto plan = standalone_plan(*model_, {}, kDevice);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("1 of its nodes"), std::string::npos) << plan.error().message;
+  EXPECT_NE(plan.error().message.find("NonZero of places"), std::string::npos) << plan.error().message;
+  EXPECT_NE(plan.error().message.find("the shape of its result depends on values"), std::string::npos);
+}
+
+// What gives another shape costs nothing, and what is given out is made where it is wanted.
+TEST_F(StandaloneModel, APlanCopiesOnlyWhatItMust) {
+  open(longer_model());
+  const auto plan = standalone_plan(*model_, {}, kDevice);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  int copies = 0, reshapes = 0;
+  for (const PlannedUnit& unit : plan->units) {
+    copies += unit.kernel < 0 ? 1 : 0;
+    reshapes += unit.about == "Reshape" || unit.about == "Identity" ? 1 : 0;
+  }
+  EXPECT_EQ(copies, 1);  // the input that is an output
+  EXPECT_EQ(reshapes, 0);
+  EXPECT_EQ(plan->outputs.size(), 4u);
+}
+
+TEST(SharedMemory, TensorsThatLiveAtTheSameTimeDoNotOverlap) {
+  std::vector<Lifetime> all;
+  for (std::size_t i = 0; i < 60; ++i) {
+    all.push_back({.bytes = static_cast<std::int64_t>(i * 37 % 23 * 100 + 4), .first = i, .last = i + i * 7 % 5 + 1});
+  }
+  std::vector<std::int64_t> places;
+  const std::int64_t most = share_memory(all, places);
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sum += all[i].bytes;
+    EXPECT_EQ(places[i] % 64, 0);
+    EXPECT_LE(places[i] + all[i].bytes, most);
+    for (std::size_t k = 0; k < i; ++k) {
+      const bool meet = all[i].first <= all[k].last && all[k].first <= all[i].last;
+      const bool overlap = places[i] < places[k] + all[k].bytes && places[k] < places[i] + all[i].bytes;
+      EXPECT_FALSE(meet && overlap) << i << " and " << k;
+    }
+  }
+  EXPECT_LT(most, sum / 4);
+}
+
+}  // namespace
+}  // namespace kw::models
