@@ -24,6 +24,22 @@ std::vector<ops::InputClass> hard_classes(Random& random) {
   return classes;
 }
 
+// The input classes of `count` hidden shapes in any order, beside `longer` shapes that have typical values anyway. Each
+// class has its whole share: were each drawn alone, a class of a tenth would now and then be tried on two or three
+// shapes, and a fault that shows in every other of them be missed.
+std::vector<ops::InputClass> deal_classes(std::size_t count, std::size_t longer,
+                                          const std::vector<ops::InputClass>& hard, Random& random) {
+  const auto share_of = [&](double share) {
+    return static_cast<std::size_t>(share * static_cast<double>(count + longer));
+  };
+  const std::size_t typical = share_of(kTypicalShare);
+  std::vector<ops::InputClass> dealt(typical > longer ? typical - longer : 0, ops::InputClass::typical);
+  dealt.resize(dealt.size() + share_of((1 - kTypicalShare) * kWideShare), ops::InputClass::wide);
+  for (std::size_t i = 0; dealt.size() < count; ++i) dealt.push_back(hard[i % hard.size()]);
+  random.shuffle(std::span(dealt));
+  return dealt;
+}
+
 // Bounds of sums hold for roundings as good as random. Long sums of equal terms are none: they drift.
 bool is_much_longer(const Lengths& lengths, const Task& task) {
   return std::ranges::any_of(lengths, [&](const auto& one) { return one.second > 2 * task.lengths.at(one.first); });
@@ -41,14 +57,16 @@ std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random
   }
   const auto any_threads = [&] { return static_cast<int>(random.integer(1, threads)); };
   const std::vector<Lengths> hidden = ops::hidden_lengths(task, random.bits(), kHiddenShapes);
+  const auto longer = std::ranges::count_if(hidden, [&](const Lengths& one) { return is_much_longer(one, task); });
+  std::vector<ops::InputClass> dealt =
+      deal_classes(hidden.size() - static_cast<std::size_t>(longer), static_cast<std::size_t>(longer), hard, random);
   for (const Lengths& lengths : hidden) {
-    const bool typical = random.chance(kTypicalShare) || is_much_longer(lengths, task);
+    const bool any = !is_much_longer(lengths, task);
     plan.push_back({.lengths = lengths,
-                    .input_class = typical                     ? ops::InputClass::typical
-                                   : random.chance(kWideShare) ? ops::InputClass::wide
-                                                               : random.pick(hard),
+                    .input_class = any ? dealt.back() : ops::InputClass::typical,
                     .hidden = true,
                     .threads = any_threads()});
+    if (any) dealt.pop_back();
   }
   // What takes long in every case is tried less often.
   for (int round = 0; round < kOwnRounds && hidden.empty(); ++round) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace kw::judge {
@@ -46,6 +47,17 @@ TEST(ExamPlan, MeetsAConditionOnFivePercentOfTheLengths) {
   }
   EXPECT_GE(met, 37);
   EXPECT_GE(both, 20);
+}
+
+TEST(ExamPlan, GivesEachClassItsShareOfTheHiddenShapesHoweverTheyAreDrawn) {
+  Random random(5);
+  for (int i = 0; i < 40; ++i) {
+    std::map<ops::InputClass, int> shapes;
+    for (const PlannedCase& one : plan_exam(relu({{"N", 300}, {"D", 500}}), 1, random)) {
+      if (one.hidden) ++shapes[one.input_class];
+    }
+    for (ops::InputClass one : ops::kAllInputClasses) EXPECT_GE(shapes[one], 10) << ops::name_of(one);
+  }
 }
 
 TEST(ExamPlan, TriesEveryNumberOfThreadsUpToTheOneJudged) {

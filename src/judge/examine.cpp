@@ -12,6 +12,7 @@
 #include "judge/secret.h"
 #include "ops/draw.h"
 #include "ops/pattern.h"
+#include "ops/reach.h"
 
 namespace kw::judge {
 namespace {
@@ -100,6 +101,7 @@ class Examiner {
     std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, one.input_class, secret());
     if (one.thin && !thin_out(instance.graph, inputs, random_)) return {};
     if (!one.thin) repeat_the_last(instance, one.input_class, inputs);
+    if (asked.typical && one.hidden) repeat_a_row(instance, inputs);
     const auto begin = Clock::now();
     const auto expected = ops::evaluate(instance.graph, inputs);
     // Values that the operator forbids were drawn: nothing is known of this case.
@@ -128,11 +130,30 @@ class Examiner {
   void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
     if (!may_be_mixed(instance, inputs)) return;
     if (last_class_ == input_class && random_.chance(0.5)) {
+      // Ends are drawn with care: they stay.
       const auto from = last_input_.as<float>();
-      std::copy_n(from.begin(), std::min(from.size(), inputs[0].as<float>().size()), inputs[0].as<float>().begin());
+      const auto to = inputs[0].as<float>();
+      std::copy_n(from.begin(), std::min(from.size(), to.size() - to.size() / 8 - !to.empty()), to.begin());
     }
     last_class_ = input_class;
     last_input_ = inputs[0];
+  }
+
+  // Now and then one row of the first input is as another: two like samples in a batch. Only one, since long sums of
+  // equal terms drift.
+  void repeat_a_row(const Instance& instance, std::vector<Tensor>& inputs) {
+    constexpr double kShare = 0.5;
+    // What an operator corrected in its only input stays right in another row.
+    const bool alone = inputs.size() == 1 && inputs[0].dtype() == DType::float32;
+    if ((!alone && !may_be_mixed(instance, inputs)) || !ops::patterns_of(instance.graph).equal) return;
+    const Shape& shape = inputs[0].type().shape;
+    if (shape.rank() < 2 || shape.count() == 0 || !random_.chance(kShare)) return;
+    const std::int64_t columns = shape[shape.rank() - 1], rows = shape.count() / columns;
+    if (rows < 2) return;
+    const std::int64_t to = random_.integer(1, rows - 1),
+                       from = random_.chance(0.75) ? to - 1 : random_.integer(0, to - 1);
+    float* values = inputs[0].as<float>().data();
+    std::copy_n(values + from * columns, columns, values + to * columns);
   }
 
   void note_coverage(const PlannedCase& one, const std::string& class_name) {

@@ -54,18 +54,20 @@ class RealSource {
   void fill(std::span<float> elements) {
     if (input_class_ != InputClass::typical) {
       for (float& element : elements) element = static_cast<float>(next());
-      if (input_class_ == InputClass::special && !elements.empty()) {
-        // Ends are what code treats differently.
-        if (random_.chance(0.4)) elements.front() = static_cast<float>(rare());
-        if (random_.chance(0.7)) elements.back() = static_cast<float>(rare());
-        if (domain_.nans) vary_nans(elements);
-      }
       return;
     }
     if (spread_ != nullptr && spread_->kind == Spread::Kind::uniform) return fill_uniform(elements);
     random_.fill_normal(elements, spread_ ? spread_->mean : 0, spread_ ? spread_->deviation : 1);
     if (std::isinf(domain_.low) && std::isinf(domain_.high)) return;
     for (float& element : elements) element = static_cast<float>(folded(element, domain_.low, domain_.high));
+  }
+
+  // Special values at the ends, which code treats differently, and NaNs of every kind.
+  void finish_special(std::span<float> elements) {
+    if (input_class_ != InputClass::special || elements.empty()) return;
+    if (random_.chance(0.4)) elements.front() = static_cast<float>(rare());
+    if (random_.chance(0.8)) elements.back() = static_cast<float>(rare());
+    if (domain_.nans) vary_nans(elements);
   }
 
   // Half a word each: more bits than a float has, so that small values are as fine as they should be.
@@ -183,7 +185,7 @@ class RealSource {
   // Special for sure.
   double rare() {
     const double infinity = random_.sign() * INFINITY;
-    if (domain_.nans && random_.chance(0.6)) return NAN;
+    if (domain_.nans && random_.chance(0.75)) return NAN;
     switch (random_.integer(0, 2)) {
       case 0:
         if (domain_.infinities && infinity >= domain_.low && infinity <= domain_.high) return infinity;
@@ -487,6 +489,9 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
         build(tensor.as<float>(), shape, domain.low == -domain.high, random);
       } else {
         arrange(tensor.as<float>(), row, domain, input_class, patterns, random);
+      }
+      if (tensor.dtype() == DType::float32) {
+        RealSource(domain, nullptr, input_class, tensor.dtype(), {}, random).finish_special(tensor.as<float>());
       }
     }
     tensors.push_back(std::move(tensor));
