@@ -2,9 +2,12 @@
 //
 //   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, equal ones once, for the device's
 //                                      architecture or, with no GPU, for sm_90a: which there are, and how long it takes
-//   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's size are
+//   kw_cuda_bench drafts [TASK PART]   the same of the kernel that a search begins with, and which of them spill
+//   registers kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's
+//   size are
 //                                      made smaller, since references are the CPU's
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
+//   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
@@ -25,6 +28,7 @@
 #include "judge/affordable.h"
 #include "judge/judge.h"
 #include "judge/plain_source.h"
+#include "runs/drafts.h"
 #include "suites/catalog.h"
 
 namespace kw {
@@ -79,12 +83,21 @@ std::string short_of(std::string text) {
   return text.substr(0, 300);
 }
 
+bool of_techniques = false;  // the kernel that a search begins with, not the plain one
+
+Result<targets::Source> source_of(const ops::Graph& graph) {
+  if (!of_techniques) return judge::plain_source(device, graph);
+  KW_TRY(const auto techniques, runs::techniques_for(device));
+  KW_TRY(const auto drafts, runs::drafts_for(device, graph, techniques));
+  return targets::Source{"draft.cu", drafts.front().source};
+}
+
 std::string built(judge::Judge& judge, const Task& task) {
   static std::mutex lock;
   static std::set<std::string> begun;
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return "error " + short_of(graph.error().message);
-  const auto source = judge::plain_source(device, *graph);
+  const auto source = source_of(*graph);
   if (!source.ok()) return "missing " + short_of(source.error().message);
   {
     // The first line has the task's name.
@@ -96,7 +109,10 @@ std::string built(judge::Judge& judge, const Task& task) {
   if (!choice.ok()) return "error " + short_of(choice.error().message);
   const auto code = judge.device().build(*source, *choice);
   if (!code.ok()) return "error " + short_of(code.error().message);
-  return (*code)->ok() ? "built" : "failed " + short_of(text_of((*code)->reason));
+  if (!(*code)->ok()) return "failed " + short_of(text_of((*code)->reason));
+  const auto notes = judge.device().look_into(**code, {});
+  const bool spills = notes.ok() && notes->text.find("SPILLS") != std::string::npos;
+  return spills ? "spilled " + short_of(notes->text) : "built";
 }
 
 judge::Case case_of(const Task& task, targets::Source source) {
@@ -109,7 +125,7 @@ std::string judged(judge::Judge& judge, const Task& published) {
   const Task task = judge::made_affordable(published, {.memory_bytes = 4e9, .reference_s = 0.5});
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return "error " + short_of(graph.error().message);
-  auto source = judge::plain_source(device, *graph);
+  auto source = source_of(*graph);
   if (!source.ok()) return "missing";
   judge::Case one = case_of(task, std::move(*source));
   one.timed = false;
@@ -166,7 +182,8 @@ int speed(judge::Judge& judge) {
 
 int run(const std::vector<std::string>& words) {
   const std::string mode = words.empty() ? "" : words[0];
-  if (mode == "emulated") device = "cuda:emulated";
+  if (mode.starts_with("emulated")) device = "cuda:emulated";
+  of_techniques = mode.ends_with("drafts");
   auto judge = judge::Judge::open(device);
   if (!judge.ok()) {
     fmt::print(stderr, "{}\n", judge.error().message);
@@ -174,11 +191,12 @@ int run(const std::vector<std::string>& words) {
   }
   std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
-  if (mode == "build") return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
+  if (mode == "build" || mode == "drafts")
+    return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
   if (mode == "plain") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
   }
-  if (mode == "emulated") {
+  if (mode.starts_with("emulated")) {
     for (Task& task : tasks) {
       for (auto& [_, length] : task.lengths) length = std::min<std::int64_t>(length, 16);
     }
@@ -186,7 +204,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(stderr, "kw_cuda_bench build|plain|emulated|noise|speed [TASK PART]\n");
+  fmt::print(stderr, "kw_cuda_bench build|drafts|plain|emulated|emulated-drafts|noise|speed [TASK PART]\n");
   return 2;
 }
 

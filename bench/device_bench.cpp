@@ -2,11 +2,17 @@
 //
 //   kw_device_bench right DEVICE FILE [TASKS] [SECONDS] [LENGTH]
 //     Judges, without timing, the plain kernels of the tasks (all of mobilekernelbench unless named as kw bench names
-//     them), then every technique's first draft, and appends a line for each to FILE. What stands there already is not
-//     judged again, so that it may be stopped, also by itself after SECONDS, and go on. LENGTH: named lengths of tasks
-//     are this at most, which makes an emulator many times as quick; a task that does not allow that keeps its own.
+//     them, there or in another suite), then every technique's first draft, and appends a line for each to FILE. What
+//     stands there already is not judged again, so that it may be stopped, also by itself after SECONDS, and go on.
+//     LENGTH: named lengths of tasks are this at most, which makes an emulator many times as quick (16 there unless
+//     said; 0: their own); a task that does not allow that keeps its own.
 //   kw_device_bench sum FILE
 //     What such a file amounts to.
+//   kw_device_bench cycles [TASKS] [CORES]
+//     The hot loop of each technique's draft beside the plain kernel's, built for aarch64: cycles for each
+//     multiply-add, or for each float where there is none, by llvm-mca's models of the cores
+//     (cortex-a76,cortex-a55,cortex-x1 unless named). No hardware is needed, and none is claimed for: how often loops
+//     run, and memory, are not in a model.
 //   kw_device_bench overhead DEVICE
 //     What a candidate costs besides being judged: connecting, sending and starting its program, asking.
 #include <algorithm>
@@ -15,6 +21,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/json.h"
 #include "judge/judge.h"
@@ -31,6 +38,7 @@ using namespace std::chrono_literals;
 using targets::Clock;
 
 constexpr char kSuite[] = "mobilekernelbench";
+constexpr std::int64_t kEmulatedLength = 16;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -80,10 +88,14 @@ std::vector<Task> with_lengths_up_to(std::int64_t most, std::vector<Task> tasks)
 
 Result<std::vector<Task>> tasks_for(const std::string& wanted) {
   KW_TRY(const std::vector<suites::Suite> suites, suites::installed_suites());
+  const auto own = std::ranges::find(suites, kSuite, &suites::Suite::name);
+  if (own == suites.end()) return fail("there is no suite {}", kSuite);
+  const auto named = suites::tasks_named(own->tasks, wanted);
+  if (named.ok()) return named;
   for (const suites::Suite& suite : suites) {
-    if (suite.name == kSuite) return suites::tasks_named(suite.tasks, wanted);
+    if (const auto others = suites::tasks_named(suite.tasks, wanted); others.ok()) return others;
   }
-  return fail("there is no suite {}", kSuite);
+  return named;
 }
 
 // What is not in the file yet, plain kernels before drafts.
@@ -142,6 +154,67 @@ Status judge_all(const std::string& device, const std::string& file, const std::
       return {};
     };
     KW_CHECK(runs::judge_many(judges, cases, answer, [](std::size_t, const char*) {}));
+  }
+  return {};
+}
+
+// Of the loop that does most in a turn, of those that a model could be asked of.
+struct HotLoop {
+  double cycles = 0;  // for each unit
+  std::string unit;
+};
+std::optional<HotLoop> hot_loop(const targets::CodeNotes& notes) {
+  const Json json = Json::parse_quietly(notes.json);
+  if (!json.is_object()) return std::nullopt;
+  for (const Json& loop : json.at("loops")) {
+    const double work = loop.at("work");
+    if (!loop.at("cycles").is_number() || work <= 0) continue;
+    return HotLoop{loop.at("cycles").get<double>() / work, loop.at("unit").text()};
+  }
+  return std::nullopt;
+}
+
+std::string cell_text(const std::optional<HotLoop>& loop, const std::optional<HotLoop>& plain, bool is_plain) {
+  if (!loop) return "not modelled";
+  std::string text = fmt::format("{:.3f}", loop->cycles);
+  if (is_plain || !plain) return text;
+  // Of a plain loop that does something else nothing can be said.
+  return text + (plain->unit == loop->unit ? fmt::format(" ({:.1f}x)", plain->cycles / loop->cycles) : " (-)");
+}
+
+Status print_cycles(const std::string& wanted, const std::string& core_list) {
+  constexpr char kDevice[] = "emulated:aarch64";
+  std::vector<std::string> cores;
+  std::istringstream names(core_list);
+  for (std::string name; std::getline(names, name, ',');) cores.push_back(name);
+  KW_TRY(const std::vector<Task> tasks, tasks_for(wanted));
+  KW_TRY(const auto techniques, runs::techniques_for(kDevice));
+  KW_TRY(const auto device, targets::open_device(kDevice));
+  std::printf("%-44s %-22s", "cycles for each unit (and how many fewer than plain)", "unit");
+  for (const std::string& core : cores) std::printf(" %16s", core.c_str());
+  std::printf("\n");
+  for (const Task& task : tasks) {
+    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(kDevice, graph, techniques));
+    std::ranges::stable_partition(kernels, &search::Kernel::last_resort);  // the plain one first
+    std::vector<std::optional<HotLoop>> plain(cores.size());
+    for (const search::Kernel& kernel : kernels) {
+      KW_TRY(const Tunables tunables, read_tunables(kernel.source));
+      KW_TRY(const Choice choice, choose(tunables, {}, targets::build_options(kDevice)));
+      KW_TRY(const auto built, device->build({kernel.file, kernel.source}, choice));
+      if (!built->ok()) return fail("{} {}: {}", task.name, kernel.technique, text_of(built->reason));
+      std::string row, unit = "-";
+      for (std::size_t i = 0; i < cores.size(); ++i) {
+        KW_TRY(const targets::CodeNotes notes, device->look_into(*built, {.core = cores[i]}));
+        const std::optional<HotLoop> loop = hot_loop(notes);
+        if (kernel.last_resort) plain[i] = loop;
+        if (loop) unit = loop->unit;
+        row += fmt::format(" {:>16}", cell_text(loop, plain[i], kernel.last_resort));
+      }
+      std::printf("%-44s %-22s%s\n", fmt::format("{} {}", task.name, kernel.technique).c_str(), unit.c_str(),
+                  row.c_str());
+      std::fflush(stdout);
+    }
   }
   return {};
 }
@@ -211,14 +284,21 @@ Status measure_overhead(const std::string& device_name) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "sum") return kw::sum(words[1]);
-  kw::Status status =
-      kw::fail("kw_device_bench right DEVICE FILE [TASKS] [SECONDS] [LENGTH]; sum FILE; overhead DEVICE");
+  kw::Status status = kw::fail(
+      "kw_device_bench right DEVICE FILE [TASKS] [SECONDS] [LENGTH]; sum FILE; cycles [TASKS] [CORES]; overhead "
+      "DEVICE");
+  if (!words.empty() && words.size() <= 3 && words[0] == "cycles") {
+    status = kw::print_cycles(words.size() > 1 ? words[1] : "",
+                              words.size() > 2 ? words[2] : "cortex-a76,cortex-a55,cortex-x1");
+  }
   if (words.size() == 2 && words[0] == "overhead") status = kw::measure_overhead(words[1]);
   if (words.size() >= 3 && words[0] == "right") {
     double seconds = 1e9;
     if (words.size() > 4) seconds = std::atof(words[4].c_str());
     status = kw::judge_all(words[1], words[2], words.size() > 3 ? words[3] : "", seconds,
-                           words.size() > 5 ? std::atoll(words[5].c_str()) : 0);
+                           words.size() > 5                   ? std::atoll(words[5].c_str())
+                           : words[1].starts_with("emulated") ? kw::kEmulatedLength
+                                                              : 0);
   }
   return status.ok() ? 0 : kw::broken(status.error());
 }

@@ -628,7 +628,7 @@ std::vector<Draws> values_by_draws(const Subject& subject, int count, bool binad
     if (one.optional || one.thin) continue;
     const auto graph = ops::resolve(subject.task, one.lengths);
     if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
-    const std::vector<Tensor> drawn = ops::draw_inputs(*graph, one.input_class, random.bits());
+    const std::vector<Tensor> drawn = ops::draw_inputs(*graph, one.input_class, random.bits(), {.turn = one.turn});
     const auto elements = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
     const auto length = std::ssize(elements);
     for (std::int64_t at = 0; at < length; ++at) {

@@ -4,6 +4,7 @@
 #
 #   kw_module(ops DEPENDS base core)
 #   kw_module(ops UNITY 3 DEPENDS base core)   three sources are compiled as one
+#   kw_module(targets QUICK DEPENDS base COLD cuda)   all of it quick, but not what lies in targets/cuda
 #   kw_plugins(ops families NAMESPACE kw::ops::families HEADER ops/families.h TYPE Family RETURNS "std::vector<Op>")
 
 add_library(kw_flags INTERFACE)
@@ -16,7 +17,9 @@ if(KW_TESTS OR KW_WERROR)
                                             $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow>
                                             $<$<BOOL:${KW_WERROR}>:-Werror>)
 else()
-  target_compile_options(kw_flags INTERFACE -w)  # who only builds it has no use for warnings, and they take a tenth of the time
+  # Who only builds it has no use for warnings, nor for checks of format strings: the tests' build makes both.
+  target_compile_options(kw_flags INTERFACE -w)
+  target_compile_definitions(kw_flags INTERFACE FMT_CONSTEVAL=)
 endif()
 # The compiler collects its garbage less often: 8 % of its time.
 target_compile_options(kw_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-expand=200 --param=ggc-min-heapsize=500000>)
@@ -29,8 +32,32 @@ set(KW_COMMON_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <concepts>
                       ${CMAKE_SOURCE_DIR}/src/base/files.h ${CMAKE_SOURCE_DIR}/src/base/json.h
                       ${CMAKE_SOURCE_DIR}/src/base/result.h ${CMAKE_SOURCE_DIR}/src/core/task.h ${CMAKE_SOURCE_DIR}/src/core/verdict.h)
 
+# How a module's sources are compiled.
+function(kw_compile target quick unity precompile)
+  # Most of a file's compile time goes into the same headers of the libraries: they are compiled once, for all modules of
+  # one level of optimisation. What a user waits for is in the QUICK ones; -Og compiles the others in half of the time.
+  if(quick)
+    set(first kw_base)
+  else()
+    set(first kw_llm)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
+  endif()
+  # Neighbouring sources of a folder instantiate the same templates: compiled as one they take half of the time. So few
+  # at a time that one that was edited is rebuilt in seconds. What they have in unnamed namespaces must differ in name.
+  if(unity AND KW_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${unity})
+    # It takes the sources of a group for headers, in which unnamed namespaces would be a mistake.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+  if(first STREQUAL target OR precompile)
+    target_precompile_headers(${target} PRIVATE ${KW_COMMON_HEADERS} ${precompile})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endif()
+endfunction()
+
 function(kw_module name)
-  cmake_parse_arguments(ARG "QUICK;OWN_TESTS" "UNITY" "DEPENDS;LIBRARIES;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;OWN_TESTS" "UNITY" "DEPENDS;LIBRARIES;PRECOMPILE;COLD" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.h
@@ -40,6 +67,17 @@ function(kw_module name)
   set(benches ${sources})
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$|/main\\.cpp$")
+  list(TRANSFORM ARG_DEPENDS PREPEND kw_)
+  if(ARG_COLD)
+    set(cold ${sources})
+    list(JOIN ARG_COLD "|" folders)
+    list(FILTER cold INCLUDE REGEX "/${name}/(${folders})/")
+    list(FILTER sources EXCLUDE REGEX "/${name}/(${folders})/")
+    add_library(kw_${name}_cold OBJECT ${cold})
+    kw_compile(kw_${name}_cold OFF "${ARG_UNITY}" "${ARG_PRECOMPILE}")
+    target_link_libraries(kw_${name}_cold PUBLIC kw_flags fmt::fmt ${ARG_DEPENDS})
+    list(APPEND sources $<TARGET_OBJECTS:kw_${name}_cold>)
+  endif()
   add_library(kw_${name} STATIC ${sources})
   # Every header compiles alone: `cmake --build build/dev --target all_verify_interface_header_sets`. It takes a quarter of
   # the tests' build, so that the tests only read what headers include (tests/house_includes_test.cpp).
@@ -47,28 +85,8 @@ function(kw_module name)
   if(KW_TESTS)
     set_target_properties(kw_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
-  list(TRANSFORM ARG_DEPENDS PREPEND kw_)
   target_link_libraries(kw_${name} PUBLIC kw_flags fmt::fmt ${ARG_DEPENDS} PRIVATE ${ARG_LIBRARIES})
-  # Most of a file's compile time goes into the same headers of the libraries: they are compiled once, for all modules of
-  # one level of optimisation. What a user waits for is in the QUICK ones; -Og compiles the others in half of the time.
-  if(ARG_QUICK)
-    set(first kw_base)
-  else()
-    set(first kw_llm)
-    target_compile_options(kw_${name} PRIVATE $<$<CONFIG:Release>:-Og>)
-  endif()
-  # Neighbouring sources of a folder instantiate the same templates: compiled as one they take half of the time. So few
-  # at a time that one that was edited is rebuilt in seconds. What they have in unnamed namespaces must differ in name.
-  if(ARG_UNITY AND KW_UNITY)
-    set_target_properties(kw_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
-    # It takes the sources of a group for headers, in which unnamed namespaces would be a mistake.
-    target_compile_options(kw_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
-  if(first STREQUAL kw_${name} OR ARG_PRECOMPILE)
-    target_precompile_headers(kw_${name} PRIVATE ${KW_COMMON_HEADERS} ${ARG_PRECOMPILE})
-  else()
-    target_precompile_headers(kw_${name} REUSE_FROM ${first})
-  endif()
+  kw_compile(kw_${name} ${ARG_QUICK} "${ARG_UNITY}" "${ARG_PRECOMPILE}")
   # An x_bench.cpp is a program kw_x_bench.
   if(KW_TESTS)
     foreach(bench ${benches})

@@ -10,15 +10,22 @@ install(CODE "
 # What the programs consist of and can fetch (cmake/sbom.py); `./kw sbom` prints the same. Code of other packages that is
 # in them or beside them, and programs that they start, are named here.
 set(KW_SBOM_PACKAGES --contains libtomlplusplus-dev --contains node-d3 --with libcurl4 --with g++ --with binutils)
+# What ./kw installs when a language model is first run: the group lm of packages.txt, LibTorch among them.
+file(STRINGS ${CMAKE_SOURCE_DIR}/packages.txt lm_packages REGEX "^lm ")
+foreach(line IN LISTS lm_packages)
+  string(REGEX REPLACE "^lm +([^ ]+).*" "\\1" package "${line}")
+  list(APPEND KW_SBOM_PACKAGES --later ${package})
+endforeach()
 find_program(PYTHON3 python3)
 find_program(DPKG_QUERY dpkg-query)
 if(PYTHON3 AND DPKG_QUERY)  # elsewhere nothing tells the libraries' versions
   set(sbom "${PYTHON3}" -I "${CMAKE_SOURCE_DIR}/cmake/sbom.py" --version ${PROJECT_VERSION}
-           --rivals "${CMAKE_SOURCE_DIR}/rivals" ${KW_SBOM_PACKAGES} $<TARGET_FILE:kw> $<TARGET_FILE:kw-warden>)
+           --rivals "${CMAKE_SOURCE_DIR}/rivals" ${KW_SBOM_PACKAGES}
+           $<TARGET_FILE:kw> $<TARGET_FILE:kw-warden> $<TARGET_FILE:kw-nvrtc> $<TARGET_FILE:kw-cuda-worker>)
   list(JOIN sbom "\" \"" sbom_words)
   set(sbom_words "\"${sbom_words}\"")
   add_custom_target(sbom COMMAND ${sbom} > sbom.cdx.json WORKING_DIRECTORY ${CMAKE_BINARY_DIR} VERBATIM)
-  add_dependencies(sbom kw kw-warden)
+  add_dependencies(sbom kw kw-warden kw-nvrtc kw-cuda-worker)
   install(CODE "
     set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
     file(MAKE_DIRECTORY \"\${folder}\")

@@ -1,9 +1,10 @@
 """Writes what the built program consists of and what it can fetch, as an SBOM: CycloneDX 1.5, JSON.
 
-    python3 cmake/sbom.py --version VERSION --rivals FOLDER [--contains PACKAGE]... [--with PACKAGE]... PROGRAM...
+    python3 cmake/sbom.py --version VERSION --rivals FOLDER [--contains PACKAGE]... [--with PACKAGE]... [--later PACKAGE]... PROGRAM...
 
 The shared libraries are those that PROGRAM... load here, by Debian package and version as installed on this machine; --contains names
-packages whose code is in the programs or beside them, --with those that are used without being linked. What `kw rivals install` fetches, from FOLDER/*.lock, is of the scope "optional". The same
+packages whose code is in the programs or beside them, --with those that are used without being linked. What `kw rivals install` fetches, from FOLDER/*.lock, is of the scope "optional", and so are
+the packages of --later, which are installed when a part is first used. The same
 machine and files give the same text; SOURCE_DATE_EPOCH fixes its time.
 """
 
@@ -47,14 +48,23 @@ def package_of(path):
     return ""
 
 
-def debian_component(package, kind, files=()):
-    said = output_of("dpkg-query", "-W", "-f", "${Version}\\n${Architecture}\\n${source:Package}\\n", package)
-    if not said:
-        print(f"the package {package} is not installed here, and so it is not in the SBOM", file=sys.stderr)
+def known_package(package):
+    """Version, architecture and source package: of what is installed, else of what apt would install."""
+    said = output_of("dpkg-query", "-W", "-f", "${db:Status-Status}\\n${Version}\\n${Architecture}\\n${source:Package}\\n", package)
+    if said.startswith("installed\n"):
+        return said.split("\n")[1:4]
+    fields = dict(re.findall(r"^(Version|Architecture|Source): (\S+)", output_of("apt-cache", "show", "--no-all-versions", package), re.M))
+    return [fields["Version"], fields["Architecture"], fields.get("Source", package)] if "Version" in fields else None
+
+
+def debian_component(package, kind, files=(), scope="required"):
+    known = known_package(package)
+    if not known:
+        print(f"the package {package} is not known here, and so it is not in the SBOM", file=sys.stderr)
         return None
-    version, architecture, source = said.split("\n")[:3]
+    version, architecture, source = known
     purl = f"pkg:deb/debian/{package.replace('+', '%2B')}@{version.replace('+', '%2B')}?arch={architecture}"
-    return {"type": kind, "bom-ref": purl, "name": package, "version": version, "scope": "required",
+    return {"type": kind, "bom-ref": purl, "name": package, "version": version, "scope": scope,
             "purl": purl, "properties": [{"name": "kernelwright:source-package", "value": source},
                                          *({"name": "kernelwright:file", "value": os.path.basename(file)} for file in sorted(files))]}
 
@@ -96,12 +106,14 @@ def main():
     parser.add_argument("--rivals", required=True)
     parser.add_argument("--contains", action="append", default=[], dest="contained")
     parser.add_argument("--with", action="append", default=[], dest="used")
+    parser.add_argument("--later", action="append", default=[])
     parser.add_argument("programs", nargs="+")
     asked = parser.parse_args()
     components = linked_components(asked.programs)
     named = {one["name"] for one in components}
     beside = [debian_component(package, "library") for package in asked.contained if package not in named]
     beside += [debian_component(package, "application") for package in asked.used if package not in named]
+    beside += [debian_component(package, "library", scope="optional") for package in asked.later if package not in named]
     components += [one for one in beside if one is not None]
     components += fetched_components(asked.rivals)
     own = f"pkg:generic/kernelwright@{asked.version}"

@@ -216,6 +216,7 @@ static inline const char* kw_text(const kw_call* call, int node, const char* nam
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <type_traits>

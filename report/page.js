@@ -128,6 +128,10 @@ function drawChanges() {
   byId("changes-note").textContent = "Each task's speed-up against the first rival that both runs met in the same version, on the same machine, compared with that of the first run. Better and worse " +
     "are said only where the intervals lie apart by more than the noise of both races; a smaller difference is none.";
   fill(byId("changes-body"));
+  if (data.devices.rows.length) {
+    byId("changes-body").append(element("h3", {}, "Devices side by side"), element("div", {class: "scroll"}, table(data.devices.heads, data.devices.rows)),
+      ...data.devices.notes.map((note) => element("p", {class: "quiet"}, note)));
+  }
   const words = {better: "better", worse: "worse", same: "within the noise", gained: "right only in the later run", lost: "right only in the earlier run",
     neither: "right in neither", apart: "not to be compared"};
   for (const change of data.changes) {

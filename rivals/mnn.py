@@ -78,6 +78,13 @@ def operators(made, folder):
         return [one.get("type", "") for one in json.load(file).get("oplists", [])]
 
 
+def converted(model, folder):
+    """The files of its own format, and why there is nothing to run in them."""
+    made = convert(model, folder)
+    working = [one for one in operators(made, folder) if one not in IDLE]
+    return [made], "" if working else "its converter left no operator of the task in the model"
+
+
 def kind_of(dtype):
     return next((kind for one, kind in KINDS if one == dtype), None)
 
@@ -96,7 +103,7 @@ class TheRival(worker.Rival):
         return MNN.version()
 
     def load(self, model, folder, setting, threads, inputs, outputs):
-        made = convert(model, folder)
+        [made], folded = converted(model, folder)
         self.module = None
         config = {"backend": "CPU", "numThread": threads, "precision": "high"}
         if setting == "module":
@@ -114,8 +121,7 @@ class TheRival(worker.Rival):
                 raise worker.NotSupported("its converter lost " + ", ".join(lost))
             self.inputs = [all_inputs[name] for name in inputs]
             self.outputs = [all_outputs[name] for name in outputs]
-        working = [one for one in operators(made, folder) if one not in IDLE]
-        return "" if working else "its converter left no operator of the task in the model"
+        return folded
 
     def bind(self, inputs, outputs):
         return inputs, outputs

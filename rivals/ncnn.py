@@ -32,6 +32,18 @@ def convert(model, folder):
     return made
 
 
+def converted(model, folder):
+    """The files of its own format, and why there is nothing to run in them."""
+    made = convert(model, folder)
+    with open(made) as file:
+        layers = [line.split()[0] for line in file.read().splitlines()[2:] if line]
+    unknown = sorted({layer for layer in layers if "." in layer})
+    if unknown:
+        raise worker.NotSupported("it has no layer for " + ", ".join(unknown))
+    working = [one for one in layers if one not in IDLE]
+    return [made, made[: -len("param")] + "bin"], "" if working else "its converter left no operator in the model"
+
+
 class TheRival(worker.Rival):
     # ncnn's tensors have no batch axis. pnnx drops a leading axis that it takes for one, by the operator: so it is tried
     # with the tensors as they are, without their leading axis, and with one part of the batch after another.
@@ -41,21 +53,16 @@ class TheRival(worker.Rival):
         return ncnn.__version__
 
     def load(self, model, folder, setting, threads, inputs, outputs):
-        made = convert(model, folder)
-        with open(made) as file:
-            layers = [line.split() for line in file.read().splitlines()[2:]]
-        unknown = sorted({layer[0] for layer in layers if "." in layer[0]})
-        if unknown:
-            raise worker.NotSupported("it has no layer for " + ", ".join(unknown))
+        (parameters, weights), folded = converted(model, folder)
         self.net = ncnn.Net()
         self.net.opt.num_threads = threads
         for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage", "use_int8_inference"):
             setattr(self.net.opt, name, False)
-        if self.net.load_param(made) != 0 or self.net.load_model(made[: -len("param")] + "bin") != 0:
+        if self.net.load_param(parameters) != 0 or self.net.load_model(weights) != 0:
             raise worker.NotSupported("it cannot load its own model: a layer is missing")
         self.setting = setting
         self.output_count = len(outputs)
-        return "" if [one for one in layers if one[0] not in IDLE] else "its converter left no operator in the model"
+        return folded
 
     def bind(self, inputs, outputs):
         """The parts, each with its inputs and outputs."""

@@ -163,5 +163,35 @@ TEST(EmulatedSource, FindsTheKernelsOfAText) {
             (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(EmulatedSource, HasSharedMemoryOfTheLaunchAsAPointer) {
+  const auto made = *cuda::emulated_source(
+      "#include <cmath>\nextern \"C\" __global__ void a() {\n  extern __shared__ __align__(16) unsigned char bytes[];\n"
+      "  extern __shared__ float rows[];\n  extern __shared__ float fixed[4];\n}\n");
+  EXPECT_NE(made.find("\n#include <cmath>\n"), std::string::npos);
+  EXPECT_NE(made.find("\n__global__ void a() {\n"), std::string::npos);
+  EXPECT_NE(made.find("  unsigned char* const bytes = reinterpret_cast<unsigned char*>(kw::emulated::dynamic_shared);\n"
+                      "  float* const rows = reinterpret_cast<float*>(kw::emulated::dynamic_shared);\n"
+                      "  extern __shared__ float fixed[4];\n"),
+            std::string::npos);
+}
+
+// Each of these, as a kernel from anywhere, ended the judge itself: a regular expression's stack was as deep as its
+// match was long.
+TEST(EmulatedSource, TakesTextsOfAnyLength) {
+  const auto times = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  for (const std::string& text :
+       {"template <" + std::string(1'000'000, 'a') + "> __global__ void a(int x) {}",
+        "__global__ __launch_bounds__(" + times("(1)", 300'000) + ") void a(int x) {}",
+        times("extern __shared__ ", 50'000), times("__global__ __launch_bounds__(", 30'000),
+        "extern __shared__ " + times("a ", 500'000) + "x[];", times("#include <cuda.h>\n", 50'000),
+        "#include <" + std::string(1'000'000, 'a') + ">", std::string(1'000'000, ' ')}) {
+    EXPECT_TRUE(cuda::emulated_source(text).ok());
+  }
+}
+
 }  // namespace
 }  // namespace kw

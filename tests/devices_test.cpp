@@ -65,12 +65,16 @@ class Devices : public testing::Test {
   Task task_;
 };
 
+using SlowDevices = Devices;
+
 TEST_F(Devices, JudgeAndTimeAKernel) {
   const auto verdict = judged("command:sh", kRelu, true);
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
   EXPECT_GT(verdict->time_ns.value_or(0), 0);
   EXPECT_EQ(verdict->target, "command:sh");
+  ASSERT_TRUE(verdict->conditions.has_value()) << "it was watched meanwhile";
+  EXPECT_GE(verdict->conditions->slowest, 1);
   EXPECT_GT(verdict->coverage.shapes, 50);
 }
 
@@ -113,6 +117,104 @@ extern "C" int main() { __builtin_trap(); }
   const auto verdict = judged("command:sh", relu_with(replaced, ""));
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+}
+
+// Android 10 has the calls of Linux 4.14. What came later is answered there with ENOSYS, as it is here by a filter:
+// whatever the agent or a kernel's process uses of that must have a fallback.
+TEST_F(Devices, NeedNoSystemCallThatLinux414DoesNotHave) {
+  const std::string device = device_of("exec python3 " KW_SOURCE_DIR "/tests/devices/linux_4_14.py sh");
+  const auto verdict = judged(device, kRelu, true);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_EQ(verdict->isolation, "filtered");
+}
+
+TEST_F(Devices, GetSmallPrograms) {
+  constexpr std::size_t kMostBytes = 6 << 20;
+  const auto builder = remote::Builder::open();
+  ASSERT_TRUE(builder.ok()) << builder.error().message;
+  for (const remote::Architecture& architecture : remote::all_architectures()) {
+    if (!remote::missing_for(architecture, false).empty()) continue;
+    const auto agent = (*builder)->agent(architecture);
+    ASSERT_TRUE(agent.ok()) << agent.error().message;
+    EXPECT_LT(agent->program.size(), kMostBytes) << architecture.name;
+    const auto built = (*builder)->build(architecture, {}, {"relu.cpp", kRelu}, {.flags = {"-O2"}});
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    EXPECT_LT((*built)->program.size(), kMostBytes) << architecture.name;
+    EXPECT_GT((*built)->program.size(), 0u) << text_of((*built)->reason);
+  }
+}
+
+// The roofs are measured there and kept here; then verdicts and least times know them.
+TEST_F(SlowDevices, AreMeasuredForTheirRoofs) {
+  const std::string device = device_of("exec sh");
+  const targets::Target target = *targets::target_of(device);
+  EXPECT_FALSE(target.known_roofs(device).ok());
+  const auto measured = target.measure_roofs(device);
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_TRUE(target.known_roofs(device).ok());
+  const auto least = target.least_time(device, {.flops = 1e9, .read_bytes = 1e6, .written_bytes = 1e6}, 1);
+  ASSERT_TRUE(least.ok()) << least.error().message;
+  EXPECT_GT(least->arithmetic_ns, 1e6);  // no core does a PFLOP/s
+  EXPECT_GT(least->moving_ns, 0);
+}
+
+TEST_F(Devices, ShowTheCodeThatTheyWouldRun) {
+  const auto target = *targets::target_of("emulated:aarch64");
+  if (const std::string why = target.missing("emulated:aarch64"); !why.empty()) GTEST_SKIP() << why;
+  const auto device = targets::open_device("emulated:aarch64");
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  const auto built = (*device)->build({"relu.cpp", kRelu}, {.compiler = "g++", .flags = {"-O3"}});
+  ASSERT_TRUE(built.ok() && (*built)->ok());
+  const auto notes = (*device)->look_into(**built, {.core = "a55"});
+  ASSERT_TRUE(notes.ok()) << notes.error().message;
+  EXPECT_NE(notes->text.find("vectorised, 128 bits"), std::string::npos) << notes->text;
+  EXPECT_FALSE((*device)->look_into(**built, {.core = "z80"}).ok());
+}
+
+// Where a processor's own instructions stand in for portable code (kernels/cpu/parts/vector.h), they do the same.
+constexpr char kVectorsAreRight[] = R"(
+#include <kw/vector.h>
+template <int... kFrom>
+static bool shuffles(const float* from) {
+  float got[8];
+  const int numbers[] = {kFrom...};
+  simd::store(got, simd::shuffled<kFrom...>(simd::load_as<simd::Eight>(from), simd::load_as<simd::Eight>(from + 8)));
+  bool right = true;
+  for (int i = 0; i < 8; ++i) right = right && got[i] == from[numbers[i]];
+  return right;
+}
+[[gnu::noinline]] static bool vectors_are_right(const float* from) {
+  bool right = shuffles<0, 8, 1, 9, 4, 12, 5, 13>(from) && shuffles<2, 3, 10, 11, 6, 7, 14, 15>(from) &&
+               shuffles<0, 2, 4, 6, 8, 10, 12, 14>(from) && shuffles<4, 12, 5, 13, 6, 14, 7, 15>(from) &&
+               shuffles<4, 5, 6, 7, 12, 13, 14, 15>(from) && shuffles<7, 6, 5, 4, 3, 2, 1, 0>(from);
+  float got[simd::kLanes];
+  simd::store(got, simd::sqrt(simd::load(from)));
+  float most = from[0];
+  for (int i = 0; i < simd::kLanes; ++i) {
+    right = right && got[i] == __builtin_sqrtf(from[i]);
+    most = from[i] > most ? from[i] : most;
+  }
+  const auto larger = [](auto a, auto b) { return a > b ? a : b; };
+  right = right && simd::combined(simd::load(from), larger) == most;
+  right = right && simd::sum(simd::load(from)) == simd::kLanes * (simd::kLanes + 1) / 2;
+  for (int i = 0; i < simd::kLanes; ++i) right = right && simd::any(simd::load(from) == simd::splat(float(i + 1)));
+  return right && !simd::any(simd::load(from) < simd::splat(0.5f));
+}
+)";
+
+TEST_F(Devices, HaveTheSameVectorsAsThisMachine) {
+  const std::string source =
+      relu_with(kVectorsAreRight,
+                "  float numbers[16];\n  for (int i = 0; i < 16; ++i) numbers[i] = float(i + 1);\n"
+                "  if (!vectors_are_right(numbers)) __builtin_trap();\n");
+  for (const char* device : {"cpu", "emulated:aarch64"}) {
+    const auto target = *targets::target_of(device);
+    if (target.missing && !target.missing(device).empty()) continue;
+    const auto verdict = judged(device, source);
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_TRUE(verdict->accepted()) << device << ": " << text_of(verdict->reason);
+  }
 }
 
 TEST_F(Devices, SayWhatAnEmulatedVerdictDoesNotClaim) {

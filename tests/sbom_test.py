@@ -1,4 +1,5 @@
-"""The SBOM has what CycloneDX asks for, names every library that the programs load, and every package of the locks with its hashes.
+"""The SBOM has what CycloneDX asks for, names every library that the programs load, what a language model needs besides, and every
+package of the locks with its hashes.
 
     sbom_test.py SOURCE_FOLDER SBOM PROGRAM...
 """
@@ -43,8 +44,16 @@ assert wanted <= files, f"not named: {wanted - files}"
 for name in ("libc6", "libsqlite3-0", "libcurl4", "node-d3", "libtomlplusplus-dev", "g++"):
     assert any(one["name"] == name and one["scope"] == "required" for one in components), name
 
+# What is installed when a language model is first run.
+with open(os.path.join(SOURCE, "packages.txt"), encoding="utf-8") as file:
+    later = [line.split()[1] for line in file if line.startswith("lm ")]
+assert "libtorch-dev" in later
+for name in later:
+    assert any(one["name"] == name and one["purl"].startswith("pkg:deb/") for one in components), name
+
 # What can be fetched.
-fetched = {(one["name"], one["version"]): {each["content"] for each in one["hashes"]} for one in components if one["scope"] == "optional"}
+fetched = {(one["name"], one["version"]): {each["content"] for each in one["hashes"]} for one in components
+           if one.get("purl", "").startswith("pkg:pypi/")}
 locked = {}
 for lock in os.listdir(os.path.join(SOURCE, "rivals")):
     if not lock.endswith(".lock"):

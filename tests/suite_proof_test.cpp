@@ -234,7 +234,12 @@ class SlowEveryTask : public ::testing::TestWithParam<const Task*> {};
 
 TEST_P(SlowEveryTask, RejectsAnswersThatShouldFail) {
   const Task& task = *GetParam();
-  const std::set<std::string> passing = passing_wrong_answers(proven(task), 20261115);
+  std::set<std::string> passing = passing_wrong_answers(proven(task), 20261115);
+  // The mean of thousands of numbers may be the mean of others by chance; not with two draws.
+  if (!passing.empty()) {
+    const std::set<std::string> again = passing_wrong_answers(proven(task), 20261118);
+    std::erase_if(passing, [&](const std::string& name) { return !again.contains(name); });
+  }
   if (task.degenerate.empty()) {
     for (const std::string& name : passing) ADD_FAILURE() << task.name << " lets a wrong answer pass: " << name;
   } else {

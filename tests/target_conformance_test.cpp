@@ -182,13 +182,17 @@ TEST_P(EveryTarget, IsChosenByTheEndingOfItsSources) {
   EXPECT_FALSE(device_for("kernel.unheard", GetParam().name, false).ok());
 }
 
-// Each target by its first device; of devices behind a link also this machine, behind a shell, and the emulated GPU.
+// Each target by its first device; of devices behind a link also this machine, behind a shell, and another emulated
+// processor; and the emulated GPU.
 std::vector<Target> tried() {
   std::vector<Target> all = all_targets();
   Target& behind_a_shell = all.emplace_back(*target_of("command:sh"));
   behind_a_shell.name = "command:sh";
   Target& without_a_gpu = all.emplace_back(*target_of("cuda:emulated"));
   without_a_gpu.name = "cuda:emulated";
+  // Where its compiler and emulator are.
+  const Target other_processor = *target_of("emulated:riscv64");
+  if (other_processor.missing("emulated:riscv64").empty()) all.emplace_back(other_processor).name = "emulated:riscv64";
   return all;
 }
 

@@ -24,6 +24,7 @@
 #include "mcp/gate.h"
 #include "mcp/protocol.h"
 #include "ops/graph.h"
+#include "report/compression_page.h"
 #include "rivals/answers.h"
 #include "rivals/framework.h"
 #include "runs/batch_file.h"
@@ -37,6 +38,8 @@
 #include "suites/onnx_task.h"
 #include "suites/suite.h"
 #include "suites/task_snapshot.h"
+#include "targets/cuda/emulated/source.h"
+#include "targets/cuda/plan.h"
 #include "targets/remote/about.h"
 #include "targets/remote/loaded.h"
 
@@ -44,10 +47,6 @@ namespace kw::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-
-void promise(bool kept) {
-  if (!kept) __builtin_trap();
-}
 
 // Files of a folder that are small enough to be damaged in a way that matters.
 std::vector<std::string> files_in(const fs::path& folder, const std::string& ending, std::size_t most = 16) {
@@ -61,10 +60,6 @@ std::vector<std::string> files_in(const fs::path& folder, const std::string& end
     if (texts.size() < most) texts.push_back(*read_file(path));
   }
   return texts;
-}
-
-Border without_state(std::string name, double weight, std::vector<std::string> seeds, void (*take)(std::string_view)) {
-  return {std::move(name), weight, std::move(seeds), [take](const fs::path&) -> Take { return take; }};
 }
 
 // --- texts -----------------------------------------------------------------------------------------------------------
@@ -346,6 +341,37 @@ std::vector<std::string> good_answers_of_a_device() {
   return {all, all.substr(0, sizeof remote::kGreeting - 1 + 8 + facts.size()) + plain + bytes_of(report)};
 }
 
+// --- CUDA kernels and compressed models ----------------------------------------
+
+// A plan comes from a process that runs the kernel's own code.
+void take_plan(std::string_view bytes) {
+  static const Task task = *suites::find_task("Relu");
+  static const targets::Instance instance = *targets::make_instance(task, task.lengths, 1);
+  const cuda::PlanLimits limits{.scratch_bytes = 512, .kept_bytes = 512};
+  const auto plan = cuda::read_plan(std::as_bytes(std::span(bytes)), instance, limits);
+  if (!plan.ok()) return;
+  promise(plan->launches.size() <= cuda::kMostLaunches && plan->scratch_bytes <= 512 && plan->kept_bytes <= 512);
+  promise(cuda::json_of(cuda::plan_of(cuda::json_of(*plan))) == cuda::json_of(*plan));
+}
+
+std::string good_plan() {
+  std::string bytes;
+  const auto number = [&](std::int64_t one) { bytes.append(reinterpret_cast<const char*>(&one), sizeof one); };
+  for (const std::int64_t one : {0x314e414c50574bLL, 1LL, 512LL, 0LL, 0LL, 4LL}) number(one);
+  bytes += "relu";
+  for (const std::int64_t one : {0, 4, 1, 1, 128, 1, 1, 1, 1, 1, 1024, 4, 0, 0, 1, 0, 2, 256, 4, 4}) number(one);
+  return bytes + "abcd";
+}
+
+void take_cuda_source(std::string_view source) {
+  for (const std::string& name : cuda::kernels_in(std::string(source))) {
+    promise(std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }));
+  }
+  promise(cuda::emulated_source(std::string(source)).ok());
+}
+
+void take_compression(std::string_view text) { (void)report::shown_of_compression(Json::parse_quietly(text)).ok(); }
+
 // --- clients ---------------------------------------------------------------------------------------------------------
 
 void take_http(std::string_view text) {
@@ -405,7 +431,7 @@ std::vector<Border> all_borders(const fs::path& project) {
   std::vector<std::string> json = {
       judge::verdict_as_json(verdict), snapshot, runs::run_of(search, "x").rules,
       R"({"a":[1,-2,3.5e-7,true,false,null,"\u00e4\ud83d\ude00\n"],"b":{"c":{}},"d":18446744073709551615})"};
-  return {
+  std::vector<Border> all = {
       without_state("JSON", 150, json, take_json),
       without_state(
           "settings (kw.toml, models)", 60,
@@ -454,7 +480,23 @@ std::vector<Border> all_borders(const fs::path& project) {
                      "?/\n#x"},
                     take_names),
       without_state("text to the terminal", 40,
-                    {"plain \x1b[31m \xe2\x80\xae \xc2\x9b", "\xc3\xa4\xf0\x9f\x98\x80\n\t"}, take_terminal)};
+                    {"plain \x1b[31m \xe2\x80\xae \xc2\x9b", "\xc3\xa4\xf0\x9f\x98\x80\n\t"}, take_terminal),
+      without_state("plans of CUDA kernels", 60, {good_plan()}, take_plan),
+      without_state("CUDA kernels to emulate", 10,
+                    {"#include <cmath>\nextern \"C\" __global__ void __launch_bounds__(256) a(int x) {\n  extern "
+                     "__shared__ __align__(16) float rows[];\n}\ntemplate <class T>\n__global__ void b(T x) {}\n"
+                     "#else\nKW_PLAN(plan) { asm volatile(\"x\"); }\n"},
+                    take_cuda_source),
+      without_state(
+          "compressions to draw", 30,
+          {R"({"model":"m","method":"svd","ratio":0.5,"saved":0.4,"seconds":3,"switches":["allot"],"errors":[[0.1,0.2]],"ranks":[[3,4]],"full_ranks":[[8,8]],"spectra":[[[1,0.5],[1,0.1]]],"perplexity":{"a":{"original":2,"compressed":3}},"tokens_a_second":{"original":2,"compressed":3}})"},
+          take_compression)};
+  const auto add = [&](std::vector<Border> more) { std::ranges::move(more, std::back_inserter(all)); };
+  add(corpus_borders(project));
+#if defined(KW_LM)
+  add(lm_borders(project));
+#endif
+  return all;
 }
 
 }  // namespace kw::fuzz

@@ -22,5 +22,18 @@ struct Border {
 };
 
 std::vector<Border> all_borders(const std::filesystem::path& project);
+// Parts of them.
+std::vector<Border> corpus_borders(const std::filesystem::path& project);
+std::vector<Border> lm_borders(const std::filesystem::path& project);  // where language models are built (KW_LM)
+
+// Traps where it is not kept.
+inline void promise(bool kept) {
+  if (!kept) __builtin_trap();
+}
+
+inline Border without_state(std::string name, double weight, std::vector<std::string> seeds,
+                            void (*take)(std::string_view)) {
+  return {std::move(name), weight, std::move(seeds), [take](const std::filesystem::path&) -> Take { return take; }};
+}
 
 }  // namespace kw::fuzz

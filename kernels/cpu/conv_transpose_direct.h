@@ -28,8 +28,8 @@ inline const void* prepare_ConvTranspose(const kw::Call& call, const kw::Node& n
 }
 
 inline void store_in_turn(simd::Eight a, simd::Eight b, float* to) {
-  simd::store(to, simd::Eight(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)));
-  simd::store(to + 8, simd::Eight(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)));
+  simd::store(to, simd::shuffled<0, 8, 1, 9, 2, 10, 3, 11>(a, b));
+  simd::store(to + 8, simd::shuffled<4, 12, 5, 13, 6, 14, 7, 15>(a, b));
 }
 
 // A row of the output from those of its phases, `pitch` apart: phase r has the taps from begin[r] to begin[r + 1]; one

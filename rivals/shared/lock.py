@@ -1,9 +1,11 @@
 """Writes rivals/NAME.lock, what pip installs for a rival: every package with its version and the SHA-256 of its wheels.
 
     python3 rivals/shared/lock.py [NAME ...]
+    python3 rivals/shared/lock.py tests/requirements.txt     tests/requirements.lock, in the same way
 
-For who maintains kw, after a line `# packages:` was changed. The versions are those that pip chooses for the Python that runs
-this; the hashes are of all wheels of that version for Linux on x86_64 and aarch64, as the index names them.
+For who maintains kw, after a line `# packages:` or a list of requirements was changed. The versions are those that pip chooses
+for the Python that runs this; the hashes are of all wheels of that version for Linux on x86_64 and aarch64, as the index names
+them. Of a list whose name ends in _alone.txt the packages are taken without what they ask for.
 """
 
 import html
@@ -20,13 +22,16 @@ PLATFORM = re.compile(r"-(any|[a-z0-9_.]*linux[a-z0-9_.]*_(x86_64|aarch64))\.whl
 
 
 def packages_of(name):
+    if name.endswith(".txt"):
+        with open(name, encoding="utf-8") as file:
+            return [line.strip() for line in file if line.strip() and not line.startswith("#")]
     with open(os.path.join(FOLDER, name + ".py"), encoding="utf-8") as file:
         return re.search(r"^# packages:(.*)$", file.read(), re.M)[1].split()
 
 
-def chosen(packages):
+def chosen(packages, alone):
     words = [sys.executable, "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--quiet",
-             "--report", "-", *packages]
+             "--report", "-", *(["--no-deps"] if alone else []), *packages]
     report = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, cwd="/").stdout)
     return sorted((re.sub(r"[-_.]+", "-", one["metadata"]["name"]).lower(), one["metadata"]["version"]) for one in report["install"])
 
@@ -49,9 +54,10 @@ def main():
     names = sys.argv[1:] or sorted(one[:-3] for one in os.listdir(FOLDER) if one.endswith(".py"))
     for name in names:
         lines = ["# Made by rivals/shared/lock.py; pip installs nothing whose hash is not here.\n"]
-        for package, version in chosen(packages_of(name)):
+        for package, version in chosen(packages_of(name), name.endswith("_alone.txt")):
             lines.append(f"{package}=={version}" + "".join(f" \\\n    --hash=sha256:{one}" for one in hashes_of(package, version)) + "\n")
-        with open(os.path.join(FOLDER, name + ".lock"), "w", encoding="utf-8") as file:
+        lock = name.removesuffix(".txt") + ".lock" if name.endswith(".txt") else os.path.join(FOLDER, name + ".lock")
+        with open(lock, "w", encoding="utf-8") as file:
             file.writelines(lines)
         print(name, len(lines) - 1)
 

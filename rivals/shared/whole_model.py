@@ -18,16 +18,19 @@ An answer is an object, or {"error": words}. Values that are not given are drawn
 import collections
 import ctypes
 import json
+import math
 import os
 import random
 import sys
 import time
+import zipfile
 
 import numpy as np
 import onnxruntime as ort
 
 FEWEST_ROUNDS = 12
 MOST_ROUNDS = 2000
+MOST_HEADER_BYTES = 65536  # of an array in an archive, before its values
 
 
 class Refused(Exception):
@@ -79,19 +82,34 @@ class Standalone:
         return self.outputs
 
 
+def check_sizes(job):
+    """An archive of some kilobytes may claim to hold terabytes: nothing is unpacked that is larger than its input."""
+    most = {one["name"]: math.prod(one["shape"]) * np.dtype(one["dtype"]).itemsize for one in job["inputs"]}
+    with zipfile.ZipFile(job["given"]) as archive:
+        for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            if name not in most:
+                raise Refused(f"{job['given']}: the model has no input '{name}'; it has {', '.join(most)}")
+            if entry.file_size > most[name] + MOST_HEADER_BYTES:
+                raise Refused(f"{job['given']}: '{name}' has {entry.file_size} bytes, and the model's input {most[name]}")
+
+
+def given_values(job):
+    if not job["given"]:
+        return {}
+    try:
+        check_sizes(job)
+        with np.load(job["given"], allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Refused:
+        raise
+    except Exception as problem:
+        raise Refused(f"{job['given']}: is not an .npz file of arrays ({first_line(problem)})") from problem
+
+
 def values_of(job, seed):
     """A value for each input: the user's, or drawn."""
-    given = {}
-    if job["given"]:
-        try:
-            with np.load(job["given"], allow_pickle=False) as file:
-                given = {name: file[name] for name in file.files}
-        except Exception as problem:
-            raise Refused(f"{job['given']}: is not an .npz file of arrays ({first_line(problem)})") from problem
-        unknown = sorted(set(given) - {one["name"] for one in job["inputs"]})
-        if unknown:
-            names = ", ".join(one["name"] for one in job["inputs"])
-            raise Refused(f"{job['given']}: the model has no input '{unknown[0]}'; it has {names}")
+    given = given_values(job)
     random_numbers = np.random.default_rng(seed)
     values = {}
     for one in job["inputs"]:

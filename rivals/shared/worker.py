@@ -6,6 +6,7 @@ kw starts `python -I worker.py NAME.py SOCKET FOLDERS`; in FOLDERS (with colons)
   about                                     -> version, settings
   load  model, folder, setting, threads, inputs, outputs (their names)  -> folded: why it does no work, or ""
   arrange  types, calls, two descriptors    -> -                  types of inputs and outputs; offsets of each call's
+  convert  model, folder                    -> folded, files      the model in the framework's own format, for another machine
   run  first, count, warm                   -> times_ns, shapes   of each call; outputs lie where they should; the call
                                                `warm` is run before, untimed, until all is warm
 
@@ -164,8 +165,9 @@ def put(array, value):
     return list(value.shape)
 
 
-def serve(make, link):
+def serve(module, link):
     gc.disable()
+    make = module.TheRival
     sides = {"task": Side(make()), "nothing": Side(make())}
     while True:
         packet, descriptors, _, _ = socket.recv_fds(link, 1 << 20, 2)
@@ -179,6 +181,9 @@ def serve(make, link):
                 answer = {"version": side.rival.version(), "settings": side.rival.settings}
             elif command["do"] == "load":
                 answer = side.load(command)
+            elif command["do"] == "convert":
+                files, folded = module.converted(command["model"], command["folder"])
+                answer = {"files": [os.path.basename(one) for one in files], "folded": folded}
             elif command["do"] == "arrange":
                 answer = side.arrange(command, descriptors)
             elif command["do"] == "run":
@@ -198,7 +203,7 @@ def main():
     place = importlib.util.spec_from_file_location("rival", sys.argv[1])
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
-    serve(module.TheRival, socket.socket(fileno=int(sys.argv[2])))
+    serve(module, socket.socket(fileno=int(sys.argv[2])))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ struct AuthorKind {
   std::optional<double> temperature = {};  // of its questions; none: the endpoint's own
   bool judges_the_start = false;           // the kernel to begin with is judged first, as round 0
   bool mends = false;                      // what does not build is asked for again within the round
+  bool guesses = false;                    // a surrogate may find a kernel not worth measuring (surrogate.h)
   std::unique_ptr<Author> (*make)() = nullptr;
 };
 

@@ -38,9 +38,10 @@ std::string beside_text(const Round& round) {
 std::string line_of(const Task& task, const Round& round) {
   std::string result = round.problem;
   if (round.verdict) {
-    result = round.right() ? fmt::format("right, {:.2f} x plain{}", round.speed(), beside_text(round))
-                           : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
-                                         text_of(round.verdict->reason).substr(0, 100));
+    result = !round.left_out.empty() ? "right, " + round.left_out
+             : round.right()         ? fmt::format("right, {:.2f} x plain{}", round.speed(), beside_text(round))
+                                     : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
+                                                   text_of(round.verdict->reason).substr(0, 100));
   }
   return fmt::format("  {:<24} round {:>2} {:<12} {}{}", task.name.substr(0, 24), round.number, name_of(round.role),
                      round.parent >= 0 ? fmt::format("from {}: ", round.parent) : "", result);
@@ -260,6 +261,10 @@ Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t pla
   observer.note(fmt::format("  {:<24} {}{}", task.name.substr(0, 24),
                             results_[place].accepted() ? "has a kernel" : "has no kernel",
                             outcome.over.empty() ? "" : "; ended early: " + outcome.over));
+  if (!outcome.surrogate.empty()) {
+    observer.note(fmt::format("  {:<24} {}", task.name.substr(0, 24), outcome.surrogate));
+    KW_CHECK(run.note(store::EventKind::model, task.name + ": " + outcome.surrogate));
+  }
   for (const std::string& trouble : outcome.troubles) {
     KW_CHECK(run.note(store::EventKind::model, task.name + ": " + trouble));
     observer.error(store::EventKind::model, task.name + ": " + trouble);

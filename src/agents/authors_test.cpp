@@ -105,9 +105,12 @@ int judged_by(const std::string& author, std::uint64_t seed) {
   return judged;
 }
 
+// The constants of `tree` were chosen on the seeds 1 to 6: these are others.
+constexpr int kFirstSeed = 101;
+
 double mean_of(const std::string& author, int seeds) {
   double sum = 0;
-  for (int seed = 1; seed <= seeds; ++seed) sum += judged_by(author, static_cast<std::uint64_t>(seed));
+  for (int i = 0; i < seeds; ++i) sum += judged_by(author, static_cast<std::uint64_t>(kFirstSeed + i));
   return sum / seeds;
 }
 

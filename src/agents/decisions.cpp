@@ -40,7 +40,9 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
     ++number;
     try {
       const Json json = Json::parse(line);
-      Decided one{.beside = comparison_of(json.value("beside", Json())), .tuning = json.value("tuning", "")};
+      Decided one{.beside = comparison_of(json.value("beside", Json())),
+                  .left_out = json.value("left_out", ""),
+                  .tuning = json.value("tuning", "")};
       if (json.contains("settings")) {
         KW_TRY(one.settings, settings_from_json(json.at("settings").dump()));
       }
@@ -56,6 +58,7 @@ Status Decisions::keep(const std::string& task, int round, const Decided& decide
   if (replays_) return {};
   Json json = {{"task", task}, {"round", round}};
   if (decided.beside) json["beside"] = json_of(*decided.beside);
+  if (!decided.left_out.empty()) json["left_out"] = decided.left_out;
   if (!decided.tuning.empty()) json["tuning"] = decided.tuning;
   if (decided.settings) json["settings"] = *decided.settings;
   const std::string line = json.dump() + "\n";

@@ -19,6 +19,7 @@ namespace kw::agents {
 // Of one round.
 struct Decided {
   std::optional<Comparison> beside;
+  std::string left_out;              // why the kernel was not measured
   std::string tuning;                // what the tuner's table said
   std::optional<Settings> settings;  // that the tuner took; none: it found nothing better
 };
@@ -33,6 +34,8 @@ class Decisions {
   Status keep(const std::string& task, int round, const Decided& decided);
   std::optional<Decided> of(const std::string& task, int round) const;
   bool replays() const { return replays_; }
+  // By task and round.
+  const std::map<std::pair<std::string, int>, Decided>& all() const { return decided_; }
 
  private:
   std::filesystem::path file_;

@@ -25,20 +25,29 @@ Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
   for (std::string line; std::getline(lines, line);) {
     const Json json = Json::parse_quietly(line);
     if (!json.is_object() || !json.contains("question") || !json.contains("answer")) continue;
-    if (json["question"].is_string() && json["answer"].is_string())
-      answers_[json["question"].text()] = json["answer"].text();
+    if (!json["question"].is_string() || !json["answer"].is_string()) continue;
+    llm::Answer answer;
+    answer.text = json["answer"].text();
+    try {
+      if (json.contains("calls")) answer.calls = llm::calls_from(json["calls"]);
+    } catch (const JsonError&) {
+      continue;
+    }
+    answers_[json["question"].text()] = std::move(answer);
   }
 }
 
-std::optional<std::string> Journal::find(const llm::Request& request) const {
+std::optional<llm::Answer> Journal::find(const llm::Request& request) const {
   const auto found = answers_.find(key_of(request));
   return found == answers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Status Journal::keep(const llm::Request& request, const std::string& answer) {
+Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::error_code error;
   std::filesystem::create_directories(file_.parent_path(), error);
-  const std::string line = Json{{"question", key_of(request)}, {"answer", answer}}.dump() + "\n";
+  Json json = {{"question", key_of(request)}, {"answer", answer.text}};
+  if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
+  const std::string line = json.dump() + "\n";
   KW_TRY(const Descriptor file, open_to_append(file_));
   if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     return fail("{}: cannot be written", file_.string());

@@ -19,14 +19,15 @@ class Journal {
   // Reads what is there. A damaged line is left out.
   explicit Journal(std::filesystem::path file);
 
-  std::optional<std::string> find(const llm::Request& request) const;
-  Status keep(const llm::Request& request, const std::string& answer);
+  // Text and calls of tools.
+  std::optional<llm::Answer> find(const llm::Request& request) const;
+  Status keep(const llm::Request& request, const llm::Answer& answer);
   // The round is in the record: nothing of it is needed any more.
   void clear();
 
  private:
   std::filesystem::path file_;
-  std::map<std::string, std::string> answers_;  // by name and text of the question
+  std::map<std::string, llm::Answer> answers_;  // by name and text of the question
 };
 
 }  // namespace kw::agents

@@ -33,6 +33,23 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
             std::string::npos);
 }
 
+// A model that was told of <cstring> wrote std::memcpy, and it did not build.
+TEST(Prompts, NameOnlyHeadersThatTheContractIncludes) {
+  const auto prompts = Prompts::open();
+  ASSERT_TRUE(prompts.ok()) << prompts.error().message;
+  const auto header = read_file(*data_folder() / "include" / "kernelwright.h");
+  ASSERT_TRUE(header.ok()) << header.error().message;
+  const std::string contract = prompts->text("contract", {});
+  const std::string named = contract.substr(0, contract.find("it may include other headers"));
+  int count = 0;
+  for (std::size_t at = named.find('<', named.find("which includes")); at != std::string::npos;
+       at = named.find('<', at + 1), ++count) {
+    const std::string one = named.substr(at, named.find('>', at) + 1 - at);
+    EXPECT_NE(header->find("#include " + one), std::string::npos) << one;
+  }
+  EXPECT_GT(count, 5);
+}
+
 TEST(Prompts, MayBeOverriddenByAFolder) {
   const ScratchFolder folder;
   ASSERT_TRUE(write_file(folder.path() / "repair.md", "Again! {{problem}}").ok());

@@ -26,6 +26,12 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   round.performance = label.value("performance", "");
   round.tuning = label.value("tuning", "");
   round.niche = label.value("niche", "");
+  round.left_out = label.value("left_out", "");
+  if (label.contains("facts") && label["facts"].is_object()) {
+    for (const auto& [name, value] : label["facts"].items()) {
+      if (value.is_number()) round.facts[name] = value.get<double>();
+    }
+  }
   round.beside = comparison_of(label.value("beside", Json()));
   if (label.contains("mended") && label["mended"].is_array()) {
     for (const Json& problem : label["mended"]) round.mended.push_back(problem.text());
@@ -67,6 +73,8 @@ std::string label_of(const Round& round) {
   if (round.beside) label["beside"] = json_of(*round.beside);
   if (!round.tuning.empty()) label["tuning"] = round.tuning;
   if (!round.niche.empty()) label["niche"] = round.niche;
+  if (!round.left_out.empty()) label["left_out"] = round.left_out;
+  if (!round.facts.empty()) label["facts"] = round.facts;
   if (!round.mended.empty()) label["mended"] = round.mended;
   if (!round.problem.empty() && !round.plan.empty()) label["plan"] = round.plan;
   return label.dump();

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
+#include <tuple>
 
 #include "agents/facts.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "core/tunable_defaults.h"
 #include "core/verdict.h"
 #include "judge/plain_source.h"
+#include "judge/sample.h"
 #include "runs/performance.h"
 #include "search/engine.h"
 #include "targets/target.h"
@@ -40,13 +44,20 @@ std::string niche_of(const std::string& code, const std::string& source) {
   const Json json = Json::parse_quietly(code);
   std::string niche = source.find("KW_PREPARE") != std::string::npos ? "packs" : "as it comes";
   if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array() || json["loops"].empty()) return niche;
-  const Json& first = json["loops"][0];
+  // By code alone, not by how its time is shared: the same kernel is always of the same kind.
+  const auto rank = [](const Json& loop) {
+    return std::tuple(loop.value("depth", 1), loop.value("vector_bits", 0) * loop.value("vector_arithmetic", 0));
+  };
+  const Json* main = &json["loops"][0];
   const std::size_t loops = json["loops"].size();
-  return fmt::format("{} bits, {} deep, {} loops{}, {}", first.value("vector_bits", 0), first.value("depth", 1),
+  for (std::size_t i = 1; i < loops; ++i) {
+    if (rank(json["loops"][i]) > rank(*main)) main = &json["loops"][i];
+  }
+  return fmt::format("{} bits, {} deep, {} loops{}, {}", main->value("vector_bits", 0), main->value("depth", 1),
                      loops < 3   ? "few"
                      : loops < 8 ? "some"
                                  : "many",
-                     first.value("fused", 0) > 0 ? ", fused" : "", niche);
+                     main->value("fused", 0) > 0 ? ", fused" : "", niche);
 }
 
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
@@ -88,6 +99,13 @@ class Session {
     const std::unique_ptr<Author> author = options_.author.make();
     const int rounds = options_.rounds > 0 ? options_.rounds : options_.author.usual_rounds;
     work.rounds = options_.before;
+    if (options_.author.guesses) {
+      surrogate_.emplace(hash_of(task.name));
+      for (const Round& round : work.rounds) {
+        if (!round.left_out.empty()) surrogate_->recall_left_out();
+        learn(work, round);
+      }
+    }
     const bool has_start = options_.author.judges_the_start && !work.start.empty();
     if (has_start && work.rounds.empty())
       KW_CHECK(take(work, {.role = RoundRole::start, .source = work.start}, nullptr));
@@ -111,6 +129,7 @@ class Session {
     outcome.over = stop.stop_requested() ? "stopped" : talk.over();
     outcome.hopeless = talk.hopeless();
     outcome.troubles = talk.troubles();
+    if (surrogate_ && surrogate_->guesses() > 0) outcome.surrogate = surrogate_->reliability();
     outcome.times.whole_s = seconds_since(begin);
     // Alone with its client, a session knows how long the model took; else all of asking counts as the model's.
     const double waited_s = client_.spent().waiting_s - asked_before_s;
@@ -181,10 +200,31 @@ class Session {
     std::optional<Round> tuned;
     if (round.problem.empty()) KW_CHECK(decide(work, asked, round, tuned));
     const bool is_best = becomes_best(work, round);
+    learn(work, round);
     work.rounds.push_back(std::move(round));
     if (is_best) incumbent_ = last_built_;
     KW_CHECK(each_(work.rounds.back(), asked, seconds_since(begin)));
     return tuned ? take(work, *std::move(tuned), nullptr) : Status();
+  }
+
+  // What the surrogate is told of a round; `work` may hold it and those after it already.
+  void learn(const Work& work, const Round& round) {
+    if (!surrogate_ || !round.right() || !round.left_out.empty()) return;
+    const Round* other = round.beside ? work.round(round.beside->with) : nullptr;
+    const double speed = std::log(std::max(round.standing, 1e-9));
+    const double incumbent = other != nullptr ? std::log(std::max(other->standing, 1e-9)) : speed;
+    surrogate_->learn(round.facts, speed, incumbent, round.beside && round.beside->faster());
+  }
+
+  // Why a right kernel need not be measured; empty: it is. A tape decides for itself.
+  std::string why_left_out(const Work& work, const Round& round) {
+    const Round* best = work.best();
+    if (options_.decisions != nullptr && options_.decisions->replays()) {
+      const auto taped = options_.decisions->of(work.task->name, round.number);
+      return taped ? taped->left_out : "";
+    }
+    if (!surrogate_ || best == nullptr || round.role == RoundRole::tuner) return {};
+    return surrogate_->not_worth_measuring(round.facts, std::log(std::max(best->standing, 1e-9)));
   }
 
   static bool becomes_best(const Work& work, const Round& round) {
@@ -203,12 +243,13 @@ class Session {
       if (taped->beside && work.round(taped->beside->with) != nullptr) round.beside = taped->beside;
       round.tuning = taped->tuning;
       decided = *taped;
-    } else if (round.right()) {
+    } else if (round.right() && round.left_out.empty()) {
       KW_CHECK(look_longer(work, asked, round));
       KW_CHECK(search_tunables(work, round, decided));
     }
     take_standing(round, work);
     decided.beside = round.beside;
+    decided.left_out = round.left_out;
     if (decided.settings && !decided.settings->empty()) {
       const auto source =
           with_defaults(round.source, *decided.settings, targets::build_options(judge_.device().name()));
@@ -261,16 +302,22 @@ class Session {
     {
       const judge::Beside others(options_.floor);
       KW_TRY(inspected, judge_.inspect(asked));
-      judge_s_ += seconds_since(begin);
       // While nobody times: reading machine code takes a core.
       right = inspected.verdict.accepted();
+      std::vector<std::uint64_t> samples;
       if (right) {
-        const auto notes = judge_.device().look_into(*inspected.built);
-        code = notes.ok() ? notes->text : notes.error().message + "\n";
+        KW_TRY(samples, judge::sample_calls(*work.task, judge_.device(), *inspected.built, asked.threads));
+      }
+      judge_s_ += seconds_since(begin);
+      if (right) {
+        const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
+        code = llm::measured(notes.ok() ? notes->text : notes.error().message + "\n");
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
+        round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
       }
     }
-    if (right) {
+    if (right) round.left_out = why_left_out(work, round);
+    if (right && round.left_out.empty()) {
       last_built_ = inspected.built;
       KW_TRY(round.verdict, timed(asked, std::move(inspected)));
       if (best != nullptr) round.beside = take_comparison(*round.verdict, best->number);
@@ -346,7 +393,7 @@ class Session {
   // Of a session that goes on: the last round was recorded, and what the tuner found of it was not.
   Status tune_last(Work& work) {
     Round& last = work.rounds.back();
-    if (!last.right() || !last.tuning.empty()) return {};
+    if (!last.right() || !last.left_out.empty() || !last.tuning.empty()) return {};
     std::optional<Round> tuned;
     Decided decided;
     KW_CHECK(search_tunables(work, last, decided));
@@ -394,6 +441,7 @@ class Session {
   std::optional<targets::LeastTime> least_;
   std::shared_ptr<const judge::Built> incumbent_;   // the best kernel, built
   std::shared_ptr<const judge::Built> last_built_;  // the last right one
+  std::optional<Surrogate> surrogate_;              // of an author that has one
   bool knows_rivals_ = false;
   double judge_s_ = 0;
   double model_s_ = 0;

@@ -53,6 +53,7 @@ struct SessionResult {
   std::string over;                   // why it ended early; empty: it did not
   bool hopeless = false;              // and no other session over the same client can fare better
   std::vector<std::string> troubles;  // with the model, in order
+  std::string surrogate;              // how reliable its guesses were, of an author that has one
 };
 
 // Called after each round; an Error ends the session.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "base/files.h"
@@ -166,6 +167,72 @@ TEST_F(ASession, AsksAgainWithinTheRoundForWhatDoesNotBuild) {
   options_.author.mends = false;
   script() = {kernel("does_not_build\nKW_KERNEL 1")};
   EXPECT_FALSE(run().work.rounds[1].right());
+}
+
+TEST_F(ASession, MakesTheTunersBestValuesTheDefaultsThatTheNextRoundSees) {
+  options_.author = scripted(false);
+  options_.rounds = 1;
+  script() = {kernel("KW_KERNEL 1\nlap_ns 8000\nKW_TUNE(SPEED_UP, 1, 1, 2, 4);\n")};
+  const Work work = run().work;
+  ASSERT_EQ(work.rounds.size(), 2u);
+  const Round& tuned = work.rounds[1];
+  EXPECT_EQ(tuned.role, RoundRole::tuner);
+  EXPECT_EQ(tuned.parent, 0);
+  EXPECT_NE(tuned.source.find("KW_TUNE(SPEED_UP, 4"), std::string::npos) << tuned.source;
+  ASSERT_TRUE(tuned.beside);
+  EXPECT_TRUE(tuned.beside->faster());
+  EXPECT_EQ(work.best()->number, 1);
+  const std::string history = history_text(work);
+  EXPECT_NE(history.find("SPEED_UP=4"), std::string::npos) << history;
+  EXPECT_NE(history.find("choices tried"), std::string::npos) << "the table of what was tried";
+}
+
+// Speed hangs on the width of vectors, which the machine code shows.
+TEST_F(ASession, LeavesOutOnTheWordOfASurrogateOnlyWhenItIsCalibrated) {
+  constexpr int kRounds = 72;
+  const ScratchFolder tape;
+  const auto play = [&](double slower) {
+    script().clear();
+    for (int i = 0; i < kRounds; ++i) {
+      const int width = 128 << (i * 7 % 3);
+      const double lap_ns = slower * 2e6 / width * (1 + 0.002 * i);
+      script().push_back(kernel(fmt::format("lap_ns {:.0f}\nwidth {}\n", lap_ns, width)));
+    }
+  };
+  options_.author = scripted(false);
+  options_.author.guesses = true;
+  options_.rounds = kRounds;
+  options_.rules.budget_s = 0.005;
+  play(1);
+  auto recording = *Decisions::to_record(tape.path());
+  options_.decisions = recording.get();
+  const SessionResult result = run();
+  const auto left_out = [](const Round& round) { return !round.left_out.empty(); };
+  const auto lap_of = [](const Round& round) { return std::stoi(round.source.substr(7)); };
+  const std::vector<Round>& rounds = result.work.rounds;
+  EXPECT_EQ(std::ranges::count_if(rounds.begin(), rounds.begin() + 30, left_out), 0) << "not calibrated yet";
+  const auto skipped = std::ranges::count_if(rounds, left_out);
+  EXPECT_GT(skipped, 3) << result.surrogate;
+  EXPECT_NE(result.surrogate.find(fmt::format("{} kernels left out", skipped)), std::string::npos) << result.surrogate;
+  for (const Round& round : rounds) {
+    if (!left_out(round)) continue;
+    EXPECT_TRUE(round.right() && !round.verdict->time_ns && !round.beside);
+    EXPECT_GT(lap_of(round), lap_of(*result.work.best())) << round.left_out;
+  }
+  // What goes on from the record knows as much, and a tape leaves out what it left out.
+  options_.decisions = nullptr;
+  options_.before = rounds;
+  options_.rounds = 0;
+  EXPECT_NE(run().surrogate.find(fmt::format("{} kernels left out", skipped)), std::string::npos);
+  options_.before.clear();
+  options_.rounds = kRounds;
+  play(1.5);
+  auto playing = *Decisions::to_replay(tape.path());
+  options_.decisions = playing.get();
+  const SessionResult again = run();
+  ASSERT_EQ(again.work.rounds.size(), rounds.size());
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    EXPECT_EQ(again.work.rounds[i].left_out, rounds[i].left_out) << "round " << i;
 }
 
 TEST_F(ASession, MayBeginWithNothing) {

@@ -2,13 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "agents/answer.h"
+#include "agents/looking.h"
 
 namespace kw::agents {
 namespace {
 
 constexpr int kMostLooks = 4;  // of the model into the repository, before it must answer a question
 constexpr int kTokensOfALook = 1500;
+constexpr std::size_t kMostCallsAtOnce = 8;
+
+// Whether an endpoint found a request wrong because of its tools.
+bool minds_tools(const llm::Trouble& trouble) {
+  const std::string& said = trouble.message;
+  return trouble.kind == llm::Trouble::Kind::request &&
+         (said.find("tool") != std::string::npos || said.find("function call") != std::string::npos);
+}
 
 }  // namespace
 
@@ -20,27 +32,60 @@ void Talk::begin_round(int number) {
 std::optional<std::string> Talk::ask(std::vector<llm::Message> messages, std::string& problem,
                                      std::optional<double> temperature) {
   for (int looks = 0;; ++looks) {
-    std::optional<std::string> answer = ask_once(messages, problem, temperature);
-    if (!answer || around_.repository == nullptr || looks == kMostLooks) return answer;
-    const std::vector<inspect::Look> wanted = looks_in(*answer);
-    if (wanted.empty()) return answer;
-    messages.push_back({llm::Role::assistant, *answer});
-    messages.push_back(
-        {llm::Role::user, prompts_.text("shown", {{"shown", around_.repository->show(wanted, kTokensOfALook)},
-                                                  {"left", std::to_string(kMostLooks - looks - 1)}})});
+    const std::optional<llm::Answer> answer = ask_once(messages, problem, temperature);
+    if (!answer) return std::nullopt;
+    if (around_.repository == nullptr || looks == kMostLooks) return answer->text;
+    std::vector<llm::Message> shown = shown_for(*answer, kMostLooks - looks - 1);
+    if (shown.empty()) return answer->text;
+    messages.push_back({llm::Role::assistant, answer->text, answer->calls});
+    std::ranges::move(shown, std::back_inserter(messages));
   }
 }
 
-std::optional<std::string> Talk::ask_once(const std::vector<llm::Message>& messages, std::string& problem,
+std::vector<llm::Message> Talk::shown_for(const llm::Answer& answer, int left) const {
+  const auto show = [&](const std::vector<inspect::Look>& looks, std::size_t of) {
+    return around_.repository->show(looks, kTokensOfALook / static_cast<int>(of));
+  };
+  const auto told = [&](const std::string& shown) {
+    return prompts_.text("shown", {{"shown", shown}, {"left", std::to_string(left)}});
+  };
+  if (answer.calls.empty()) {
+    const std::vector<inspect::Look> wanted = looks_in(answer.text);
+    if (wanted.empty()) return {};
+    return {{llm::Role::user, told(show(wanted, 1))}};
+  }
+  // Every call gets an answer of its own, as the protocols want it; the last one says how many looks are left.
+  std::vector<llm::Message> messages;
+  const std::size_t shared = std::min(answer.calls.size(), kMostCallsAtOnce);
+  for (std::size_t i = 0; i < answer.calls.size(); ++i) {
+    std::string shown = fmt::format("not looked up: at most {} at once", kMostCallsAtOnce);
+    if (i < kMostCallsAtOnce) {
+      const auto look = look_of_call(answer.calls[i]);
+      shown = look.ok() ? show({*look}, shared) : look.error().message;
+    }
+    const bool last = i + 1 == answer.calls.size();
+    messages.push_back({llm::Role::tool, last ? told(shown) : shown, {}, answer.calls[i].id});
+  }
+  return messages;
+}
+
+std::optional<llm::Answer> Talk::ask_once(const std::vector<llm::Message>& messages, std::string& problem,
                                           std::optional<double> temperature) {
-  const llm::Request request{.messages = messages,
-                             .temperature = temperature,
-                             .seed = around_.seed,
-                             .name = fmt::format("{}, round {}, question {}", around_.task, round_, ++asked_)};
+  llm::Request request{.messages = messages,
+                       .temperature = temperature,
+                       .seed = around_.seed,
+                       .name = fmt::format("{}, round {}, question {}", around_.task, round_, ++asked_)};
+  if (around_.repository != nullptr && client_.takes_tools() && !tools_refused_) request.tools = tools_to_look();
   if (around_.journal != nullptr) {
     if (auto known = around_.journal->find(request)) return known;
   }
-  const llm::Answer answer = client_.ask(request, stop_);
+  llm::Answer answer = client_.ask(request, stop_);
+  // A server without tools is asked as if there were none; prompts tell the plain way too.
+  if (answer.trouble && !request.tools.empty() && minds_tools(*answer.trouble)) {
+    tools_refused_ = true;
+    request.tools.clear();
+    answer = client_.ask(request, stop_);
+  }
   if (answer.trouble) {
     problem = "the model: " + answer.trouble->message;
     troubles_.push_back(answer.trouble->message);
@@ -51,10 +96,10 @@ std::optional<std::string> Talk::ask_once(const std::vector<llm::Message>& messa
     return std::nullopt;
   }
   if (around_.journal != nullptr) {
-    if (const Status kept = around_.journal->keep(request, answer.text); !kept.ok())
+    if (const Status kept = around_.journal->keep(request, answer); !kept.ok())
       troubles_.push_back(kept.error().message);
   }
-  return answer.text;
+  return answer;
 }
 
 }  // namespace kw::agents

@@ -35,7 +35,7 @@ class Talk {
   // Of what follows.
   void begin_round(int number);
   // The answer's text; none where there was trouble, which `problem` then tells. Where the model asks to look into the
-  // repository first, it is shown what it asks for, a few times.
+  // repository first, by tools or in plain text, it is shown what it asks for, a few times.
   std::optional<std::string> ask(std::vector<llm::Message> messages, std::string& problem,
                                  std::optional<double> temperature = {});
   // Set when nothing that is asked can be answered any more: why.
@@ -46,8 +46,10 @@ class Talk {
   const std::vector<std::string>& troubles() const { return troubles_; }
 
  private:
-  std::optional<std::string> ask_once(const std::vector<llm::Message>& messages, std::string& problem,
+  std::optional<llm::Answer> ask_once(const std::vector<llm::Message>& messages, std::string& problem,
                                       std::optional<double> temperature);
+  // What the model asked to see, as the messages that follow its answer; none: it has answered.
+  std::vector<llm::Message> shown_for(const llm::Answer& answer, int left) const;
 
   llm::Client& client_;
   const Prompts& prompts_;
@@ -57,6 +59,7 @@ class Talk {
   int asked_ = 0;  // in this round
   std::string over_;
   bool hopeless_ = false;
+  bool tools_refused_ = false;  // the endpoint does not know them: it is asked in plain text
   std::vector<std::string> troubles_;
 };
 

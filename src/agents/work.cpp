@@ -53,6 +53,7 @@ std::string result_line(const Work& work, const Round& round) {
     return fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
                        first_line(text_of(round.verdict->reason, Audience::author), 160));
   }
+  if (!round.left_out.empty()) return "right, " + llm::measured(round.left_out);
   std::string line = "right, ";
   if (round.verdict->time_ns) line += llm::measured(time_text(*round.verdict->time_ns)) + " a call, ";
   line += llm::measured(comparison_text(round));
@@ -103,7 +104,7 @@ const Round* Work::round(int number) const {
 const Round* Work::best() const {
   const Round* best = nullptr;
   for (const Round& round : rounds) {
-    if (!round.right()) continue;
+    if (!round.right() || !round.left_out.empty()) continue;
     if (best == nullptr) {
       best = &round;
     } else if (round.beside) {
@@ -121,16 +122,33 @@ const Round* Work::best_of_author() const {
   if (incumbent != nullptr && incumbent->role != RoundRole::start) return incumbent;
   const Round* best = nullptr;
   for (const Round& round : rounds) {
-    if (round.right() && round.role != RoundRole::start && (best == nullptr || round.standing > best->standing))
-      best = &round;
+    if (!round.right() || !round.left_out.empty() || round.role == RoundRole::start) continue;
+    if (best == nullptr || round.standing > best->standing) best = &round;
   }
   return best;
 }
 
 void take_standing(Round& round, const Work& work) {
-  if (!round.right()) return;
+  if (!round.right() || !round.left_out.empty()) return;
   const Round* other = round.beside ? work.round(round.beside->with) : nullptr;
   round.standing = other != nullptr ? other->standing * round.beside->median : 1;
+}
+
+std::vector<std::string> breaches_of_the_order(const std::vector<Round>& rounds, std::optional<int> taken) {
+  std::vector<std::string> breaches;
+  std::optional<int> incumbent;  // known from the first comparison on
+  for (const Round& round : rounds) {
+    if (!round.beside) continue;
+    if (incumbent && round.beside->with != *incumbent) {
+      breaches.push_back(fmt::format("round {} was timed beside round {}, though round {} was the best", round.number,
+                                     round.beside->with, *incumbent));
+    }
+    if (!incumbent) incumbent = round.beside->with;
+    if (round.beside->faster()) incumbent = round.number;
+  }
+  if (incumbent && taken && *taken != *incumbent)
+    breaches.push_back(fmt::format("round {} was taken in the end, though round {} was the best", *taken, *incumbent));
+  return breaches;
 }
 
 std::string verdict_text(const Round& round) {
@@ -139,6 +157,7 @@ std::string verdict_text(const Round& round) {
   const Verdict& verdict = *round.verdict;
   if (verdict.accepted()) {
     std::string text = "The judge accepts it.\n" + round.performance;
+    if (!round.left_out.empty()) text += llm::measured(round.left_out) + "\n";
     if (round.beside) text += "beside the best kernel before it: " + llm::measured(comparison_text(round)) + "\n";
     if (!round.tuning.empty()) text += "the tuner, without the model:\n" + llm::measured(round.tuning);
     return text;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agents/prompt.h"
+#include "agents/surrogate.h"
 #include "core/task.h"
 #include "core/tunables.h"
 #include "core/verdict.h"
@@ -60,6 +61,8 @@ struct Round {
   std::optional<Comparison> beside;  // none: the first right kernel, or not right
   double standing = 0;               // times as fast as the first right kernel, over all comparisons between
   std::string niche;                 // what kind of kernel it is, by facts of its machine code
+  CodeFacts facts;                   // of its machine code and tunables, for guessing at others
+  std::string left_out;              // why a right kernel was not measured; empty: it was
   std::string tuning;                // what the tuner tried on this kernel, for prompts
   std::string performance;           // for prompts
 
@@ -85,6 +88,11 @@ struct Work {
 
 // Gives the round its standing from the round that it was compared with.
 void take_standing(Round& round, const Work& work);
+
+// That no better kernel was lost: each comparison was with the incumbent of its time, and a kernel that was faster
+// beyond the interval became the incumbent; in the end it is `taken` (none: not known). A sentence for each breach.
+// Hangs on the comparisons alone, not on how the best is found.
+std::vector<std::string> breaches_of_the_order(const std::vector<Round>& rounds, std::optional<int> taken);
 
 // What the judge said, for a prompt: the reason and the errors, or how fast it is.
 std::string verdict_text(const Round& round);

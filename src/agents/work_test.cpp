@@ -60,6 +60,36 @@ TEST(TheBest, OfTheAuthorIsNeverWhatItWasGiven) {
   EXPECT_EQ(work.best_of_author()->number, 2);
 }
 
+TEST(TheOrderOfIncumbents, IsBrokenWhereAFasterKernelIsDropped) {
+  const auto unsure = [](int with) { return Comparison{with, 1.02, 0.98, 1.06, false}; };
+  const std::vector<Round> good = {right(0, 1), right(1, 1, unsure(0)), right(2, 1, faster_than(0, 1.2)),
+                                   right(3, 1, unsure(2))};
+  EXPECT_TRUE(breaches_of_the_order(good, 2).empty());
+  EXPECT_EQ(work_with(good).best()->number, 2) << "the rule that is kept is the one that is checked";
+  ASSERT_EQ(breaches_of_the_order(good, 0).size(), 1u);
+  EXPECT_EQ(breaches_of_the_order(good, 0)[0], "round 0 was taken in the end, though round 2 was the best");
+  // The next one meets the old incumbent: what was faster is forgotten.
+  const std::vector<Round> lost = {right(0, 1), right(1, 1, faster_than(0, 1.2)), right(2, 1, unsure(0))};
+  ASSERT_EQ(breaches_of_the_order(lost, {}).size(), 1u);
+  EXPECT_EQ(breaches_of_the_order(lost, {})[0], "round 2 was timed beside round 0, though round 1 was the best");
+  // Replaced without being faster.
+  const std::vector<Round> replaced = {right(0, 1), right(1, 1, unsure(0)), right(2, 1, unsure(1))};
+  EXPECT_EQ(breaches_of_the_order(replaced, {}).size(), 1u);
+  EXPECT_TRUE(breaches_of_the_order({}, {}).empty());
+}
+
+TEST(AKernelThatWasNotMeasured, IsNeverTheBest) {
+  Round left_out = right(1, 9);
+  left_out.verdict->speedups.clear();
+  left_out.verdict->time_ns.reset();
+  left_out.left_out = "not worth measuring: guessed 0.50 times as fast as the best";
+  Work work = work_with({right(0, 1.0), left_out});
+  EXPECT_EQ(work.best()->number, 0);
+  EXPECT_EQ(work.best_of_author()->number, 0);
+  EXPECT_EQ(work.rounds[1].standing, 0);
+  EXPECT_NE(history_text(work).find("right, \x02not worth measuring"), std::string::npos) << history_text(work);
+}
+
 TEST(TheHistory, KeepsPlanAndImplementationApart) {
   Round round{.number = 0, .role = RoundRole::accelerator, .plan = {{"method", "packed rows"}}, .edits = 2};
   round.mended = {"did not build: 'foo' was not declared"};
@@ -134,16 +164,22 @@ TEST(AJournal, KnowsAnswersOfARoundThatNeverEnded) {
   const ScratchFolder folder;
   const auto file = folder.path() / "unfinished" / "r1.jsonl";
   const llm::Request plan{.messages = {{llm::Role::user, "plan " + llm::measured("12 us")}}, .name = "Relu, round 1"};
-  ASSERT_TRUE(Journal(file).keep(plan, "unroll").ok());
+  llm::Answer unroll, look;
+  unroll.text = "unroll";
+  look.calls = {{"call_1", "find_text", R"({"text": "softmax"})"}};
+  ASSERT_TRUE(Journal(file).keep(plan, unroll).ok());
   const llm::Request later{.messages = {{llm::Role::user, "plan " + llm::measured("13 us")}}, .name = "Relu, round 1"};
   const llm::Request other{.messages = {{llm::Role::user, "plan"}}, .name = "Relu, round 2"};
   Journal journal(file);
-  EXPECT_EQ(journal.find(later), "unroll") << "times do not count";
-  EXPECT_EQ(journal.find(other), std::nullopt);
+  ASSERT_TRUE(journal.find(later)) << "times do not count";
+  EXPECT_EQ(journal.find(later)->text, "unroll");
+  EXPECT_FALSE(journal.find(other));
+  ASSERT_TRUE(journal.keep(other, look).ok());
+  EXPECT_EQ(Journal(file).find(other)->calls, look.calls);
   journal.clear();
-  EXPECT_EQ(Journal(file).find(plan), std::nullopt);
+  EXPECT_FALSE(Journal(file).find(plan));
   ASSERT_TRUE(write_file(file, "{\"question\": 7\nnonsense\n").ok());
-  EXPECT_EQ(Journal(file).find(plan), std::nullopt);
+  EXPECT_FALSE(Journal(file).find(plan));
 }
 
 TEST(Decisions, ArePlayedAsTheyWereRecorded) {

@@ -15,7 +15,10 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed) return fail("{}: could not be made: {}", folder.string(), failed.message());
-    Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (std::filesystem::is_symlink(folder, failed)) {
+      return fail("{}: is a link, and kw does not work where a link leads; name the folder itself", folder.string());
+    }
+    Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!opened) continue;
     if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return fail("{}: another kw works there now", folder.string());
@@ -29,8 +32,8 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
 
 bool FolderLock::is_of(const std::filesystem::path& folder) const {
   struct stat locked = {}, named = {};
-  return ::fstat(folder_.get(), &locked) == 0 && ::stat(folder.c_str(), &named) == 0 && locked.st_dev == named.st_dev &&
-         locked.st_ino == named.st_ino;
+  return ::fstat(folder_.get(), &locked) == 0 && ::lstat(folder.c_str(), &named) == 0 &&
+         locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
 }  // namespace kw

@@ -10,7 +10,8 @@ namespace kw {
 
 class FolderLock {
  public:
-  // Makes the folder where it is missing. Another process that works in it is an error, at once.
+  // Makes the folder where it is missing. Another process that works in it is an error, at once; so is a link in its
+  // place: who works in a folder removes what is left there, and a link may come with a folder of somebody else's.
   static Result<FolderLock> take(const std::filesystem::path& folder);
 
   // False once the folder was removed or renamed: what has this name then may be another's.

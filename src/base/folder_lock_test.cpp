@@ -33,6 +33,21 @@ TEST(FolderLock, KnowsAFolderThatTookItsName) {
   EXPECT_FALSE(lock->is_of(folder));
 }
 
+// A cloned folder with a link "model.part" to somebody's home: what lies there was removed.
+TEST(FolderLock, IsNeverOfWhereALinkLeads) {
+  const ScratchFolder scratch;
+  const auto home = scratch.path() / "home", link = scratch.path() / "model.part";
+  std::filesystem::create_directory(home);
+  std::filesystem::create_directory_symlink(home, link);
+  const auto lock = FolderLock::take(link);
+  ASSERT_FALSE(lock.ok());
+  EXPECT_EQ(lock.error().message,
+            link.string() + ": is a link, and kw does not work where a link leads; name the folder itself");
+  const auto own = FolderLock::take(home);
+  ASSERT_TRUE(own.ok());
+  EXPECT_FALSE(own->is_of(link));
+}
+
 TEST(FolderLock, SaysWhereThereIsAFile) {
   const ScratchFolder scratch;
   const auto inside = std::filesystem::path("/dev/null/none");

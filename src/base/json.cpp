@@ -413,6 +413,10 @@ Json& Json::operator=(const Json& other) = default;
 Json& Json::operator=(Json&& other) noexcept = default;
 Json::~Json() = default;
 
+void Json::set(bool value) { value_ = value; }
+void Json::set(double value) { value_ = value; }
+void Json::set(std::int64_t value) { value_ = value; }
+void Json::set(std::uint64_t value) { value_ = value; }
 Json::Json(std::string text) : value_(std::move(text)) {}
 Json::Json(const std::vector<Json>& list) : value_(list) {}
 

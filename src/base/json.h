@@ -73,13 +73,13 @@ class Json {
   template <json_detail::Number T>
   Json(T value) : Json() {
     if constexpr (std::same_as<T, bool>) {
-      value_ = value;
+      set(value);
     } else if constexpr (std::floating_point<T>) {
-      value_ = static_cast<double>(value);
+      set(static_cast<double>(value));
     } else if constexpr (std::signed_integral<T>) {
-      value_ = static_cast<std::int64_t>(value);
+      set(static_cast<std::int64_t>(value));
     } else {
-      value_ = static_cast<std::uint64_t>(value);
+      set(static_cast<std::uint64_t>(value));
     }
   }
   Json(std::string text);
@@ -254,6 +254,10 @@ class Json {
  private:
   struct Discarded {};
 
+  void set(bool value);
+  void set(double value);
+  void set(std::int64_t value);
+  void set(std::uint64_t value);
   bool equals(const Json& other) const;
   bool boolean() const;
   double real() const;

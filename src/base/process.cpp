@@ -185,10 +185,16 @@ Result<pid_t> start_program(const Program& program) {
 
 Result<int> run_program(const std::vector<std::string>& words, const fs::path& log, bool append,
                         std::chrono::seconds most_time) {
+  return run_program(Program{.words = words}, log, append, most_time);
+}
+
+Result<int> run_program(Program program, const fs::path& log, bool append, std::chrono::seconds most_time) {
+  const std::vector<std::string>& words = program.words;
   std::error_code code;
   if (!append) fs::remove(log, code);
   KW_TRY(const Descriptor out, open_to_append(log));
-  KW_TRY(const pid_t pid, start_program({.words = words, .out = out.get(), .err = out.get()}));
+  program.out = program.err = out.get();
+  KW_TRY(const pid_t pid, start_program(program));
   const auto deadline = std::chrono::steady_clock::now() + most_time;
   int status = 0;
   for (;;) {

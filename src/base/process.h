@@ -55,5 +55,7 @@ std::string absolute_path_entries(const std::string& folders);
 // or, with `append`, written on. Fails where the program cannot be started or the time runs out; then it is killed.
 Result<int> run_program(const std::vector<std::string>& words, const std::filesystem::path& log, bool append,
                         std::chrono::seconds most_time);
+// The same with surroundings and limits of its own.
+Result<int> run_program(Program program, const std::filesystem::path& log, bool append, std::chrono::seconds most_time);
 
 }  // namespace kw

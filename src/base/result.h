@@ -7,10 +7,11 @@
 #include <fmt/core.h>
 
 #include <cassert>
+#include <new>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace kw {
 
@@ -23,13 +24,44 @@ Error fail(fmt::format_string<Args...> format, Args&&... args) {
   return Error{fmt::format(format, std::forward<Args>(args)...)};
 }
 
+// A value or an Error in one place. By hand, because std::variant<T, Error> takes four times as long to compile, and
+// nearly every function of this program returns one of these.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : ok_(true), value_(std::move(value)) {}
+  Result(Error error) : ok_(false), error_(std::move(error)) {}
+  Result(Result&& other) noexcept : ok_(other.ok_) {
+    if (ok_) {
+      new (&value_) T(std::move(other.value_));
+    } else {
+      new (&error_) Error(std::move(other.error_));
+    }
+  }
+  Result(const Result& other) requires std::is_copy_constructible_v<T> : ok_(other.ok_) {
+    if (ok_) {
+      new (&value_) T(other.value_);
+    } else {
+      new (&error_) Error(other.error_);
+    }
+  }
+  Result& operator=(Result&& other) noexcept {
+    if (this != &other) {
+      this->~Result();
+      new (this) Result(std::move(other));
+    }
+    return *this;
+  }
+  Result& operator=(const Result& other) requires std::is_copy_constructible_v<T> { return *this = Result(other); }
+  ~Result() {
+    if (ok_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return ok_; }
   explicit operator bool() const { return ok(); }
 
   T& value() & { return checked(); }
@@ -44,16 +76,20 @@ class [[nodiscard]] Result {
 
   const Error& error() const {
     assert(!ok());
-    return *std::get_if<1>(&state_);
+    return error_;
   }
 
  private:
   T& checked() {
     assert(ok());
-    return *std::get_if<0>(&state_);
+    return value_;
   }
 
-  std::variant<T, Error> state_;
+  bool ok_;
+  union {
+    T value_;      // where ok_
+    Error error_;  // else
+  };
 };
 
 template <>

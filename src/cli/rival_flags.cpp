@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/settings.h"
+#include "settings/devices.h"
 #include "targets/target.h"
 
 namespace kw::cli {
@@ -19,12 +20,9 @@ Option rival_option() {
 Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device) {
   if (arguments.has("--untimed")) return runs::Rivals();
   KW_TRY(const targets::Target target, targets::target_of(device));
-  if (!target.make_shared_calls) {
-    const std::string names = arguments.has("--rival") ? arguments.text("--rival") : "none";
-    if (names == "none") return runs::Rivals();
-    return fail("--rival {}: no framework can be compared with kernels for {} yet", names, device);
-  }
-  return rivals_named(setting(arguments, "rival"));
+  // The setting says what is wanted on this machine.
+  const std::string here = setting(arguments, "rival");
+  return rivals_named(target.make_shared_calls || arguments.has("--rival") ? here : "", device);
 }
 
 runs::RivalSetup rival_setup() {
@@ -33,6 +31,17 @@ runs::RivalSetup rival_setup() {
           }};
 }
 
-Result<runs::Rivals> rivals_named(const std::string& names) { return runs::Rivals::choose(names, rival_setup()); }
+Result<runs::Rivals> rivals_named(const std::string& names, const std::string& device) {
+  KW_TRY(const targets::Target target, targets::target_of(device));
+  runs::RivalSetup setup = rival_setup();
+  if (target.make_shared_calls || names == "none") return runs::Rivals::choose(names, setup);
+  if (!target.runs_frameworks || !target.runs_frameworks(device)) {
+    if (names.empty()) return runs::Rivals();
+    return fail("--rival {}: no framework can be compared with kernels for {} yet", names, device);
+  }
+  KW_TRY(const settings::FrameworksThere there, settings::frameworks_on(device));
+  setup.on_device = {.device = device, .python = there.python, .libraries = there.libraries};
+  return runs::Rivals::choose(names, setup);
+}
 
 }  // namespace kw::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "judge/judge.h"
 #include "runs/rivals.h"
 
 namespace kw::cli {
@@ -15,7 +16,7 @@ Option rival_option();
 Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device);
 // What the settings allow. Installing is told on standard error.
 runs::RivalSetup rival_setup();
-// By what --rival could say.
-Result<runs::Rivals> rivals_named(const std::string& names);
+// By what --rival could say, beside kernels on this device.
+Result<runs::Rivals> rivals_named(const std::string& names, const std::string& device = judge::kUsualDevice);
 
 }  // namespace kw::cli

@@ -37,7 +37,8 @@ Result<std::string> device_of(const Arguments& arguments, const std::vector<std:
 void know_roofs(const std::string& device) {
   const auto target = targets::target_of(device);
   if (!target.ok() || !target->measure_roofs || targets::known_roofs(device).ok()) return;
-  fmt::print(stderr, "kw: measuring what this machine can do at most, about six seconds, once\n");
+  fmt::print(stderr, "kw: measuring what {} can do at most, about six seconds, once\n",
+             device == judge::kUsualDevice ? "this machine" : device);
   const auto roofs = target->measure_roofs(device);
   if (!roofs.ok()) return fmt::print(stderr, "kw: {}; going on without\n", roofs.error().message);
   for (const std::string& note : roofs->notes) fmt::print(stderr, "kw: {}\n", note);

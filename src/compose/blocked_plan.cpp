@@ -16,6 +16,8 @@ using ops::GraphNode;
 constexpr std::int64_t kWidest = 16;  // channels of a block, at most
 // Of minimal filtering: pixels of a tile along an axis, products for all of them, and tiles that are worth it.
 constexpr std::int64_t kTile = 4, kTileParts = 36, kFewestTiles = 20, kTilesAtATime = 56;
+// Along a row: six products for each tile of 4 or 2 pixels.
+constexpr std::int64_t kLineParts = 6, kFewestLineTiles = 28;
 constexpr std::int64_t kFewChannels = 4;  // of an input that stays as it came
 
 std::int64_t rounded_up(std::int64_t number, std::int64_t to) { return (number + to - 1) / to * to; }
@@ -39,6 +41,7 @@ class Planner {
       }
     }
     for (const Slot slot : graph.outputs) uses_[at(slot)] += 1000;  // never only one
+    turned_ = is_one_column();
   }
 
   Result<BlockedPlan> plan() {
@@ -69,8 +72,25 @@ class Planner {
   PlannedImage& image(int i) { return plan_.images[at(i)]; }
   int next_step() const { return static_cast<int>(plan_.steps.size()); }
 
+  // Whether no image is wider than one pixel. Such a column of pixels lies in memory as a row does, and is computed as
+  // one: tiles go along rows.
+  bool is_one_column() const {
+    bool any_tall = false;
+    for (const GraphNode& node : graph_.nodes) {
+      for (const auto* slots : {&node.inputs, &node.outputs}) {
+        for (const Slot slot : *slots) {
+          if (slot < 0 || is_weight(graph_, slot) || !is_image(type_of(graph_, slot))) continue;
+          if (type_of(graph_, slot).shape[3] != 1) return false;
+          any_tall = any_tall || type_of(graph_, slot).shape[2] > 1;
+        }
+      }
+    }
+    return any_tall;
+  }
+
   int new_image(const TensorType& type) {
-    plan_.images.push_back({.channels = type.shape[1], .height = type.shape[2], .width = type.shape[3]});
+    const int down = turned_ ? 3 : 2, across = turned_ ? 2 : 3;
+    plan_.images.push_back({.channels = type.shape[1], .height = type.shape[down], .width = type.shape[across]});
     return static_cast<int>(plan_.images.size()) - 1;
   }
 
@@ -139,6 +159,7 @@ class Planner {
     } else if (op == "Resize") {
       PlannedStep& step = add_step_of(node, "resize");
       std::tie(step.kernel[0], step.kernel[1]) = *repeats_of(graph_, node);
+      if (turned_) std::swap(step.kernel[0], step.kernel[1]);
     } else if (op == "Split") {
       add_split(node);
     } else {
@@ -152,10 +173,11 @@ class Planner {
         ops::sliding_window(node.call, ops::spatial_axes(type_of(graph_, node.inputs[0]).shape), kernel, ceil);
     assert(window.ok());  // its shape was inferred
     for (std::size_t i = 0; i < 2; ++i) {
-      step.kernel[i] = (*window)[i].kernel;
-      step.stride[i] = (*window)[i].stride;
-      step.dilation[i] = (*window)[i].dilation;
-      step.pad[i] = (*window)[i].pad_begin;
+      const ops::WindowAxis& axis = (*window)[turned_ ? 1 - i : i];
+      step.kernel[i] = axis.kernel;
+      step.stride[i] = axis.stride;
+      step.dilation[i] = axis.dilation;
+      step.pad[i] = axis.pad_begin;
     }
   }
 
@@ -165,7 +187,25 @@ class Planner {
     step.bias = node.inputs.size() > 2 ? node.inputs[2] : -1;
     set_window(step, node, ops::spatial_axes(type_of(graph_, step.weights).shape));
     filter_minimally(step);
+    filter_line(step);
   }
+
+  // 6 products in the place of 12 or 10, along rows that are long enough.
+  void filter_line(PlannedStep& step) {
+    const PlannedImage &from = image(step.in), &to = image(step.out);
+    const bool fits = step.kernel[0] == 1 && (step.kernel[1] == 3 || step.kernel[1] == 5) && step.stride[0] == 1 &&
+                      step.stride[1] == 1 && step.dilation[1] == 1 && step.pad[0] == 0;
+    const std::int64_t across = (to.width + line_tile(step) - 1) / line_tile(step);
+    if (!fits || step.kind != "convolve" || from.planes || from.channels < 4 * kWidest || to.channels < 4 * kWidest ||
+        across < kFewestLineTiles)
+      return;
+    step.kind = "filter_line";
+    step.tile_rows = std::min(across, kTilesAtATime);
+    const std::int64_t channels = rounded_up(from.channels, kWidest) + rounded_up(to.channels, kWidest);
+    plan_.work_floats = std::max(plan_.work_floats, kLineParts * channels * step.tile_rows);
+  }
+  // Pixels of a tile along a row.
+  static std::int64_t line_tile(const PlannedStep& step) { return kLineParts + 1 - step.kernel[1]; }
 
   // 36 products in the place of 144, where tiles of 4 x 4 pixels are not mostly padding.
   void filter_minimally(PlannedStep& step) {
@@ -346,7 +386,11 @@ class Planner {
       for (std::size_t i = 0; i < 2; ++i) {
         const std::int64_t last =
             (results[i] - 1) * step.stride[i] - step.pad[i] + (step.kernel[i] - 1) * step.dilation[i];
-        const std::int64_t beyond = step.tile_rows > 0 ? rounded_up(results[i], kTile) - results[i] : 0;
+        const std::int64_t tile = step.tile_rows == 0       ? 1
+                                  : !step.goes_along_rows() ? kTile
+                                  : i == 1                  ? line_tile(step)
+                                                            : 1;
+        const std::int64_t beyond = rounded_up(results[i], tile) - results[i];
         margin = std::max({margin, step.pad[i], last + beyond - (lengths[i] - 1)});
       }
       PlannedImage& root = image(root_of(step.in).first);
@@ -367,7 +411,9 @@ class Planner {
       const std::int64_t channels = rounded_up(image(step.out).channels, kWidest);
       if (step.is_convolution()) {
         const std::int64_t fan = step.kind == "convolve_by_channel" ? 1 : image(step.in).channels;
-        const std::int64_t taps = step.tile_rows > 0 ? kTileParts : step.kernel[0] * step.kernel[1];
+        const std::int64_t taps = step.goes_along_rows() ? kLineParts
+                                  : step.tile_rows > 0   ? kTileParts
+                                                         : step.kernel[0] * step.kernel[1];
         step.packed = plan_.kept_floats;
         plan_.kept_floats += channels * (1 + taps * fan);
       }
@@ -381,6 +427,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  bool turned_ = false;     // images are columns, and are computed as rows
   std::vector<int> uses_;   // of each slot
   std::vector<int> image_;  // of each slot; -1: none yet
   std::map<Slot, std::vector<const GraphNode*>> readers_;

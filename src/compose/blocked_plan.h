@@ -36,13 +36,14 @@ struct PlannedStep {
   Slot weights = -1, bias = -1;
   std::int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pad[2] = {0, 0};
   std::int64_t out_stride = 1, out_y = 0, out_x = 0;
-  std::int64_t tile_rows = 0;  // of minimal filtering, at a time
+  std::int64_t tile_rows = 0;  // of minimal filtering, at a time; tiles where it goes along a row
   std::int64_t packed = 0;     // in floats
   std::vector<Elementwise> recipes;
   std::vector<PlannedFinish> finishes;
   bool flag = false, last = true;
 
   bool is_convolution() const { return weights >= 0; }
+  bool goes_along_rows() const { return kind == "filter_line"; }
 };
 
 struct BlockedPlan {

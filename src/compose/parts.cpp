@@ -57,6 +57,15 @@ Result<std::vector<std::string>> library_parts() {
   return names;
 }
 
+Result<std::string> library_version() {
+  KW_TRY(const fs::path parts, folder());
+  KW_TRY(const std::string text, read_file(parts / "version.h"));
+  const std::string mark = "#define KW_PARTS_VERSION ";
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) return fail("{}: says no version", (parts / "version.h").string());
+  return text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
+}
+
 Result<std::string> with_parts_inlined(const std::string& source) {
   if (source.find("<kw/") == std::string::npos) return source;
   KW_TRY(const fs::path parts, folder());
@@ -67,6 +76,10 @@ Result<std::string> with_parts_inlined(const std::string& source) {
   for (std::string line; std::getline(lines, line);) {
     const std::string name = part_of(line, "#include <kw/", '>');
     if (!name.empty() && std::ranges::binary_search(known, name)) {
+      if (added.empty()) {
+        KW_TRY(const std::string version, library_version());
+        text += "// Kernelwright's library of parts, version " + version + ", as far as this kernel needs it.\n";
+      }
       KW_CHECK(add(parts, name, added, text));
     } else {
       text += line + "\n";

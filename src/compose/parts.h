@@ -12,8 +12,11 @@ namespace kw::compose {
 // Files of the library by the names that kernels include them with: "vector.h", sorted.
 Result<std::vector<std::string>> library_parts();
 
-// The source with each `#include <kw/NAME>` replaced by the text of the part and of what it includes, each once. A part
-// that is not there stays as it is: the compiler names it.
+// KW_PARTS_VERSION of version.h.
+Result<std::string> library_version();
+
+// The source with each `#include <kw/NAME>` replaced by the text of the part and of what it includes, each once, under
+// a line with the library's version. A part that is not there stays as it is: the compiler names it.
 Result<std::string> with_parts_inlined(const std::string& source);
 
 }  // namespace kw::compose

@@ -67,18 +67,22 @@ std::map<std::string, std::int64_t> facts_of(const ops::Graph& graph, const ops:
     }
   }
   facts["inputs"] = static_cast<std::int64_t>(node.inputs.size());
+  facts["outputs"] = std::ranges::count_if(node.outputs, [](int slot) { return slot >= 0; });
   const std::size_t spoken_of = std::max<std::size_t>(node.inputs.size(), 4);
   for (std::size_t i = 0; i < spoken_of; ++i) {
     const int slot = i < node.inputs.size() ? node.inputs[i] : -1;
     const std::string place = std::to_string(i);
     if (slot < 0) {
-      facts["rank" + place] = facts["constant" + place] = facts["size" + place] = facts["last" + place] = -1;
+      for (const char* fact : {"rank", "constant", "size", "last"}) facts[fact + place] = -1;
+      for (int axis = 0; axis < 8; ++axis) facts[fmt::format("length{}_{}", i, axis)] = -1;
       continue;
     }
     const auto at = static_cast<std::size_t>(slot);
     facts["rank" + place] = graph.types[at].shape.rank();
     facts["size" + place] = graph.types[at].shape.count();
     const int rank = graph.types[at].shape.rank();
+    for (int axis = 0; axis < 8; ++axis)
+      facts[fmt::format("length{}_{}", i, axis)] = axis < rank ? graph.types[at].shape[axis] : -1;
     facts["last" + place] = rank == 0 ? 0 : graph.types[at].shape[rank - 1];
     facts["constant" + place] = at < graph.inputs.size() && graph.inputs[at].role != Role::input;
   }
@@ -93,7 +97,7 @@ struct Line {
   std::string value;
 };
 
-const std::vector<std::string> kDirectives = {"serves", "types", "when", "order", "parts"};
+const std::vector<std::string> kDirectives = {"serves", "types", "when", "order", "parts", "fuses"};
 
 bool is_directive(const Line& line) { return std::ranges::find(kDirectives, line.word) != kDirectives.end(); }
 
@@ -127,7 +131,9 @@ std::vector<std::vector<Line>> paragraphs_of(const std::string& text) {
 
 Status take_directive(Technique& technique, const Line& line) {
   if (line.value.empty()) return fail("{}: nothing follows", line.word);
-  if (line.word == "serves") technique.serves = items_of(line.value);
+  if (line.word == "serves") {
+    for (std::string& item : items_of(line.value)) technique.serves.push_back(std::move(item));
+  }
   if (line.word == "when") technique.when = line.value;
   if (line.word == "types") {
     for (const std::string& item : items_of(line.value)) {
@@ -139,6 +145,12 @@ Status take_directive(Technique& technique, const Line& line) {
   if (line.word == "parts") {
     if (line.value != "any") return fail("parts: {}: only \"any\" is known", line.value);
     technique.any_part = true;
+  }
+  if (line.word == "fuses") {
+    for (const std::string& item : items_of(line.value)) {
+      if (item != "before" && item != "after") return fail("fuses: {}: \"before\" and \"after\" are known", item);
+      (item == "before" ? technique.fuses_before : technique.fuses_after) = true;
+    }
   }
   if (line.word == "order") {
     const char* end = line.value.data() + line.value.size();
@@ -168,7 +180,8 @@ Result<Technique> read_technique(const fs::path& file) {
       if (first && !directives) {
         technique.idea += (technique.idea.empty() ? "" : " ") + line.text;
       } else if (is_directive(line)) {
-        if (!given.insert(line.word).second) return wrong(line.word + " is given twice");
+        // A long list of operators has several lines.
+        if (!given.insert(line.word).second && line.word != "serves") return wrong(line.word + " is given twice");
         if (const Status taken = take_directive(technique, line); !taken.ok()) return wrong(taken.error().message);
       } else if (!line.word.empty()) {
         return wrong(fmt::format("{}: no directive of techniques{}", line.word, nearest_hint(line.word, kDirectives)));
@@ -195,7 +208,7 @@ Result<std::vector<Technique>> read_techniques(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(place, error)) {
-    if (entry.path().extension() == ".h") files.push_back(entry.path());
+    if (entry.path().extension() == ".h" || entry.path().extension() == ".cuh") files.push_back(entry.path());
   }
   if (error) return fail("{}: {}", place.string(), error.message());
   std::ranges::sort(files);
@@ -221,8 +234,11 @@ Result<bool> applies(const Technique& technique, const ops::Graph& graph, const 
   return *value != 0;
 }
 
-Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice, Parts parts) {
-  Draft draft;
+namespace {
+
+// A kernel for CPUs (compose/compose.h).
+Result<std::string> composed_in_cpp(const ops::Graph& graph, const std::vector<const Technique*>& choice,
+                                    const std::string& about, Parts parts) {
   std::vector<compose::Piece> pieces;
   for (std::size_t i = 0; i < choice.size(); ++i) {
     const std::string& op = graph.nodes[i].call.op->name;
@@ -235,17 +251,27 @@ Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Techni
     const bool prepares = std::ranges::find(choice[i]->prepares, op) != choice[i]->prepares.end();
     pieces.push_back(
         {.file = choice[i]->file, .space = choice[i]->name, .prepares = prepares, .any_part = choice[i]->any_part});
-    if (("+" + draft.technique + "+").find("+" + choice[i]->name + "+") == std::string::npos) {
-      draft.technique += (draft.technique.empty() ? "" : "+") + choice[i]->name;
-    }
   }
-  if (draft.technique.empty()) draft.technique = kPlain;
   // Alone in a short source, a technique needs no namespace that keeps it apart.
   const auto is_first = [&](const Piece& piece) { return piece.file == pieces.front().file; };
   if (parts == Parts::by_name && std::ranges::all_of(pieces, is_first)) {
     for (Piece& piece : pieces) piece.space.clear();
   }
-  KW_TRY(draft.source, compose::compose(graph, pieces, draft.technique, parts));
+  return compose::compose(graph, pieces, about, parts);
+}
+
+}  // namespace
+
+Result<Draft> draft_with(const ops::Graph& graph, const std::vector<const Technique*>& choice, Parts parts,
+                         const Composer& composer) {
+  Draft draft;
+  for (const Technique* one : choice) {
+    if (one == nullptr || ("+" + draft.technique + "+").find("+" + one->name + "+") != std::string::npos) continue;
+    draft.technique += (draft.technique.empty() ? "" : "+") + one->name;
+  }
+  if (draft.technique.empty()) draft.technique = kPlain;
+  KW_TRY(draft.source, composer ? composer(graph, choice, draft.technique, parts)
+                                : composed_in_cpp(graph, choice, draft.technique, parts));
   KW_TRY(draft.tunables, read_tunables(draft.source));
   return draft;
 }
@@ -254,7 +280,7 @@ namespace {
 
 // Without the plain kernel; none where no technique serves any node.
 Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques,
-                                          Parts parts) {
+                                          Parts parts, const Composer& composer) {
   // What each node can be computed with; null is plain.
   std::vector<std::vector<const Technique*>> offers;
   for (const ops::GraphNode& node : graph.nodes) {
@@ -287,7 +313,7 @@ Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::ve
 
   std::vector<Draft> drafts;
   for (const auto& choice : chosen) {
-    KW_TRY(Draft draft, draft_with(graph, choice, parts));
+    KW_TRY(Draft draft, draft_with(graph, choice, parts, composer));
     drafts.push_back(std::move(draft));
   }
   return drafts;
@@ -295,16 +321,17 @@ Result<std::vector<Draft>> fast_drafts_of(const ops::Graph& graph, const std::ve
 
 }  // namespace
 
-Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques, Parts parts) {
+Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<Technique>& techniques, Parts parts,
+                                     const Composer& composer) {
   std::vector<Draft> drafts;
   KW_TRY(ops::Graph shorter, ops::resolve(*graph.task));
   if (join_chains(shorter) > 0) {
-    KW_TRY(drafts, fast_drafts_of(shorter, techniques, parts));
+    KW_TRY(drafts, fast_drafts_of(shorter, techniques, parts, composer));
   }
   if (drafts.empty()) {
-    KW_TRY(drafts, fast_drafts_of(graph, techniques, parts));
+    KW_TRY(drafts, fast_drafts_of(graph, techniques, parts, composer));
   }
-  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr), parts));
+  KW_TRY(Draft plain, draft_with(graph, std::vector<const Technique*>(graph.nodes.size(), nullptr), parts, composer));
   drafts.push_back(std::move(plain));
   return drafts;
 }

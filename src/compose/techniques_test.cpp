@@ -60,7 +60,8 @@ TEST(Techniques, WithAWrongValueAreErrors) {
   EXPECT_EQ(problem_of(begin + "// types: float31\n"), "made_up.h:4: float31: no element type");
   EXPECT_EQ(problem_of(begin + "// parts: some\n"), "made_up.h:4: parts: some: only \"any\" is known");
   EXPECT_EQ(problem_of(begin + "// when:\n"), "made_up.h:4: when: nothing follows");
-  EXPECT_EQ(problem_of(begin + "// serves: Gemm\n"), "made_up.h:4: serves is given twice");
+  EXPECT_EQ(problem_of(begin + "// order: 1\n// order: 2\n"), "made_up.h:5: order is given twice");
+  EXPECT_EQ(problem_of(begin + "// fuses: beside\n"), "made_up.h:4: fuses: beside: \"before\" and \"after\" are known");
 }
 
 TEST(Techniques, OfTheHouseAreAllRead) {

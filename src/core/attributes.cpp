@@ -21,6 +21,16 @@ std::string written(const std::vector<T>& values) {
 
 }  // namespace
 
+Attributes::Attributes() = default;
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
+
+void Attributes::set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
+void Attributes::remove(const std::string& name) { values_.erase(name); }
+
 std::string_view name_of(AttributeKind kind) {
   constexpr std::array<std::string_view, 7> kNames{"integer", "real", "text", "integers", "reals", "texts", "tensor"};
   return kNames[static_cast<std::size_t>(kind)];

@@ -26,9 +26,17 @@ std::string text_of(const Attribute& attribute);  // as it is written in a suite
 
 class Attributes {
  public:
+  // Not inline: nearly every source copies tasks, which hold these, and would compile the tree's functions again.
+  Attributes();
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
+
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  void set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
-  void remove(const std::string& name) { values_.erase(name); }
+  void set(std::string name, Attribute value);
+  void remove(const std::string& name);
 
   // The attribute must be there and of this kind: the operator's specification has been checked by then.
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }

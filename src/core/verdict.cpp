@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 namespace kw {
 
 std::string_view name_of(VerdictStage stage) {
@@ -37,6 +39,24 @@ std::optional<VerdictStage> stage_named(std::string_view name) {
     if (name_of(static_cast<VerdictStage>(i)) == name) return static_cast<VerdictStage>(i);
   }
   return std::nullopt;
+}
+
+std::string text_of(const Conditions& conditions) {
+  const auto from_to = [](double low, double high) {
+    return std::lround(low) == std::lround(high) ? fmt::format("{:.0f}", high)
+                                                 : fmt::format("{:.0f} to {:.0f}", low, high);
+  };
+  std::string text;
+  if (conditions.mhz_least && conditions.mhz_most)
+    text += fmt::format("core at {} MHz, ", from_to(*conditions.mhz_least, *conditions.mhz_most));
+  if (conditions.celsius_first && conditions.celsius_most)
+    text += fmt::format("{} degrees, ", from_to(*conditions.celsius_first, *conditions.celsius_most));
+  text += fmt::format("up to {:.0f} % slower than at best", 100 * (conditions.slowest - 1));
+  if (conditions.pauses > 0) {
+    text += fmt::format("; {} pause{} to cool down, {:.1f} s", conditions.pauses, conditions.pauses > 1 ? "s" : "",
+                        conditions.paused_s);
+  }
+  return text;
 }
 
 std::vector<std::string> text_of(const Coverage& coverage) {

@@ -87,6 +87,17 @@ struct Coverage {
 // In sentences, one an element: "right on 118 shapes: D in [0, 4096], N in [0, 512]".
 std::vector<std::string> text_of(const Coverage& coverage);
 
+// What a device was like while a candidate was timed on it: a phone gets hot, and slower.
+struct Conditions {
+  double slowest = 1;  // how many times as long the same instructions took at worst as at best, while laps were timed
+  std::optional<double> mhz_least = {}, mhz_most = {};  // of the core; none: not said
+  std::optional<double> celsius_first = {}, celsius_most = {};
+  int pauses = 0;  // until it was as fast as before
+  double paused_s = 0;
+};
+// "core at 1800 to 2400 MHz, 41 to 52 degrees; up to 3 % slower than at best; 1 pause, 3.5 s"
+std::string text_of(const Conditions& conditions);
+
 struct Verdict {
   std::string task;
   std::string target;
@@ -99,11 +110,12 @@ struct Verdict {
   std::vector<Speedup> speedups;
   std::vector<LeftOut> left_out;
   std::optional<double> roof_fraction;
-  std::optional<double> noise;    // the largest difference that two copies of one kernel showed in this run, as a share
-  std::string isolation;          // of the sandbox
-  bool varies = false;            // the kernel does not promise the same bits
-  bool only_quick_check = false;  // only in a quick check (judge/quick_check.h): no proof of anything
-  bool kept = false;              // judged earlier, not now
+  std::optional<double> noise;  // the largest difference that two copies of one kernel showed in this run, as a share
+  std::optional<Conditions> conditions;  // of a device that is watched
+  std::string isolation;                 // of the sandbox
+  bool varies = false;                   // the kernel does not promise the same bits
+  bool only_quick_check = false;         // only in a quick check (judge/quick_check.h): no proof of anything
+  bool kept = false;                     // judged earlier, not now
 
   Coverage coverage;  // of the examination; empty in records from before November 2026
 

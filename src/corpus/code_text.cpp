@@ -11,8 +11,9 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The quote between digits of 1'000, and no beginning of a character.
+// The quote between digits of 1'000, and no beginning of a character, as in 1'"'.
 bool is_digit_separator(std::string_view text, std::size_t at) {
+  if (at + 1 >= text.size() || !is_word(text[at + 1])) return false;
   std::size_t begin = at;
   while (begin > 0 && (is_word(text[begin - 1]) || text[begin - 1] == '\'')) --begin;
   return begin < at && std::isdigit(static_cast<unsigned char>(text[begin]));

@@ -161,6 +161,28 @@ TEST_F(ACorpus, HasBrokenLinesNamed) {
   EXPECT_NE(problem(R"({"prompt": "a", "answer": 7})").find(":1: \"answer\" is no text"), std::string::npos);
 }
 
+// A file of lines whose licences are megabytes long took as much memory as it was long.
+TEST(CorpusFile, KeepsLittleOfNamesThatAreLongAndMany) {
+  const ScratchFolder folder;
+  std::string lines;
+  for (int i = 0; i < 12'000; ++i) {
+    lines += Json{{"prompt", "a"},
+                  {"answer", "b"},
+                  {"licence", std::to_string(i) + (i == 7 ? std::string(100'000, 'L') : "")},
+                  {"origin", "o"},
+                  {"split", "train"}}
+                 .dump() +
+             "\n";
+  }
+  ASSERT_TRUE(write_file(folder.path() / "c.jsonl", lines).ok());
+  const auto facts = check_file(folder.path() / "c.jsonl");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_EQ(facts->lines, 12'000);
+  EXPECT_EQ(facts->licences.size(), 10'001u);
+  EXPECT_EQ(facts->licences.at("others"), 2'000);
+  for (const auto& [name, count] : facts->licences) EXPECT_LE(name.size(), 100u);
+}
+
 TEST(LineForms, AreNamed) {
   EXPECT_EQ(forms_named("")->size(), 3u);
   EXPECT_EQ(*forms_named("chat,sft"), (std::vector<LineForm>{LineForm::chat, LineForm::sft}));

@@ -265,8 +265,8 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
     KW_TRY(Task task, draw.next(random));
     if (!names.insert(task.name).second) continue;
     KW_TRY(const ops::Graph graph, ops::resolve(task));
-    const auto drafts = compose::drafts_of(graph, techniques, compose::Parts::by_name);
-    const auto whole = compose::drafts_of(graph, techniques, compose::Parts::inlined);
+    const auto drafts = compose::drafts_of(graph, techniques, compose::Parts::by_name, target.compose);
+    const auto whole = compose::drafts_of(graph, techniques, compose::Parts::inlined, target.compose);
     if (!drafts.ok() || !whole.ok()) continue;  // an operator without a plain kernel
     const std::size_t place = drawn.tasks.size();
     for (std::size_t i = 0; i < drafts->size(); ++i) {

@@ -82,13 +82,23 @@ std::vector<Hole> tunables_in(const std::string& source, const std::string& code
   return all;
 }
 
+// A backslash at a line's end joins it with the next, also where blanks follow it: what looks like "/" and "*" on two
+// lines may be a comment's beginning. At the text's end it would join what comes after the hole.
+bool joins_lines(std::string_view text) {
+  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at + 1)) {
+    const std::size_t behind = text.find_first_not_of(" \t\v\f\r", at + 1);
+    if (behind == std::string_view::npos || text[behind] == '\n') return true;
+  }
+  return false;
+}
+
 // Why text is not whole in itself; empty: it is.
 std::string reaches_out(std::string_view middle, bool suffix_begins_a_line) {
   const CodeText code = code_text(middle);
   if (code.end == CodeText::End::comment) return "it leaves a comment open";
   if (code.end == CodeText::End::quotes) return "it leaves quotes open";
   if (code.end == CodeText::End::line_comment && !suffix_begins_a_line) return "it turns what follows into a comment";
-  if (middle.ends_with("\\")) return "it ends with a backslash";
+  if (joins_lines(middle)) return "it joins lines with a backslash";
   // Second spellings of { } and #.
   for (const char* digraph : {"<%", "%>", "%:"}) {
     if (code.text.find(digraph) != std::string::npos) return fmt::format("it has the digraph {}", digraph);

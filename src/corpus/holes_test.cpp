@@ -70,7 +70,12 @@ TEST(Holes, LetNothingOut) {
   EXPECT_EQ(problem(" { /* } */ f(\"}\"); } "), "");
   for (const char* escape :
        {"} void h() {", "{", "}", "/*", "// gone", "\"", "#define g h\n", "\n  #if 0\n", "/* */ #undef g\n", "f(", ")",
-        "R\"(", "a[", "%>", "<% %>", "\n%:define g h\n", "x \\", "(]", "'"}) {
+        "R\"(", "a[", "%>", "<% %>", "\n%:define g h\n", "x \\", "(]", "'",
+        // joined lines: the compiler sees comments, braces and directives that stand on none of them
+        "x /\\\n*", "/\\\n/ {\n} void h() {\n/\\\n/ }\n", "/\\ \t\n/ {\n} void h() { }\n", "x \\ ",
+        "%\\\n:define g h\n",
+        // a character after a number, and not a quote between digits
+        "f(1'\"'); } void h() { f(1'\"');"}) {
     EXPECT_NE(problem(escape).find("not confined to its hole"), std::string::npos) << escape;
   }
   EXPECT_FALSE(filled("void f() { /*", "x", "*/ }").ok()) << "the hole itself is in a comment";

@@ -74,6 +74,13 @@ Result<Texts> texts_of(const Json& json) {
   return texts;
 }
 
+// A file may hold any number of names of any length: what is kept of them is bounded.
+void count(std::map<std::string, std::int64_t>& counts, const std::string& name) {
+  constexpr std::size_t kMostBytes = 100, kMostNames = 10'000;
+  const std::string known = name.substr(0, kMostBytes);
+  ++counts[counts.size() < kMostNames || counts.contains(known) ? known : "others"];
+}
+
 Status take_line(const std::string& text, FileFacts& facts) {
   const Json json = Json::parse_quietly(text);
   if (json.is_discarded()) return fail("it is no JSON, or was cut off: {} bytes", text.size());
@@ -90,11 +97,11 @@ Status take_line(const std::string& text, FileFacts& facts) {
   facts.prompt_bytes += std::ssize(texts.prompt);
   facts.answer_bytes += std::ssize(texts.answer);
   facts.longest_bytes = std::max(facts.longest_bytes, std::ssize(texts.prompt) + std::ssize(texts.answer));
-  ++facts.licences[licence];
-  ++facts.splits[split];
+  count(facts.licences, licence);
+  count(facts.splits, split);
   if (const Json* operators = json.find("operators"); operators != nullptr && operators->is_array()) {
     for (const Json& one : *operators) {
-      if (one.is_string()) ++facts.operators[one.text()];
+      if (one.is_string()) count(facts.operators, one.text());
     }
   }
   return {};

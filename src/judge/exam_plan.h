@@ -2,6 +2,7 @@
 // that no table of shapes helps anybody.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/random.h"
@@ -17,6 +18,7 @@ struct PlannedCase {
   bool hidden = false;    // its author does not know the shape
   bool optional = false;  // left out where the cases before took long
   int threads = 1;
+  std::uint64_t turn = 0;  // of wide ones (ops/draw.h)
 };
 
 // The task's own shape first: typical values, one of the harder classes whatever it costs, and the others while there

@@ -60,6 +60,20 @@ TEST(ExamPlan, GivesEachClassItsShareOfTheHiddenShapesHoweverTheyAreDrawn) {
   }
 }
 
+// Their numbers decide what is drawn (ops/draw.h): any one left out would be a way that data is made left out.
+TEST(ExamPlan, NumbersTheCasesOfAClassInARow) {
+  Random random(6);
+  std::map<ops::InputClass, std::vector<std::uint64_t>> turns;
+  for (const PlannedCase& one : plan_exam(relu({{"N", 300}, {"D", 500}}), 1, random)) {
+    turns[one.input_class].push_back(one.turn);
+  }
+  EXPECT_GE(turns[ops::InputClass::ties].size(), 40u);
+  EXPECT_GE(turns[ops::InputClass::wide].size(), 38u);
+  for (const auto& [input_class, numbers] : turns) {
+    for (std::size_t i = 1; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], numbers[i - 1] + 1);
+  }
+}
+
 TEST(ExamPlan, TriesEveryNumberOfThreadsUpToTheOneJudged) {
   Random random(3);
   std::set<int> threads;

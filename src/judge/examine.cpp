@@ -8,6 +8,7 @@
 
 #include "judge/exam_plan.h"
 #include "judge/long_run.h"
+#include "judge/mixed_inputs.h"
 #include "judge/precision.h"
 #include "judge/secret.h"
 #include "ops/draw.h"
@@ -98,10 +99,16 @@ class Examiner {
     if (exam_.quick_check != nullptr) {
       return examine_answers(instance, exam_.quick_check->inputs, exam_.quick_check->expected, kMostCallTime, asked);
     }
-    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, one.input_class, secret());
+    std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, one.input_class, secret(),
+                                                  {.change =
+                                                       [&](std::vector<Tensor>& drawn) {
+                                                         if (!one.thin)
+                                                           repeat_the_last(instance, one.input_class, drawn);
+                                                         if (asked.typical && one.hidden) repeat_a_row(instance, drawn);
+                                                       },
+                                                   .turn = one.turn});
     if (one.thin && !thin_out(instance.graph, inputs, random_)) return {};
-    if (!one.thin) repeat_the_last(instance, one.input_class, inputs);
-    if (asked.typical && one.hidden) repeat_a_row(instance, inputs);
+    if (!one.thin) note_the_last(instance, one.input_class, inputs);
     const auto begin = Clock::now();
     const auto expected = ops::evaluate(instance.graph, inputs);
     // Values that the operator forbids were drawn: nothing is known of this case.
@@ -111,11 +118,8 @@ class Examiner {
                            asked);
   }
 
-  // An operator that corrects what was drawn needs its inputs whole.
   static bool may_be_mixed(const Instance& instance, const std::vector<Tensor>& inputs) {
-    const bool corrected =
-        std::ranges::any_of(instance.graph.nodes, [](const ops::GraphNode& node) { return bool(node.call.op->draw); });
-    return !corrected && !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
+    return !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
   }
 
   // Half of the first input is another one's, half is new: whoever takes the beginning for the whole shows.
@@ -125,16 +129,30 @@ class Examiner {
     std::copy_n(from.begin(), from.size() / 2, inputs[0].as<float>().begin());
   }
 
-  // Now and then the first input begins as it did in the case before, in another shape: whoever takes a few values for
-  // the whole shows.
-  void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
-    if (!may_be_mixed(instance, inputs)) return;
-    if (last_class_ == input_class && random_.chance(0.5)) {
-      // Ends are drawn with care: they stay.
-      const auto from = last_input_.as<float>();
-      const auto to = inputs[0].as<float>();
-      std::copy_n(from.begin(), std::min(from.size(), to.size() - to.size() / 8 - !to.empty()), to.begin());
+  // All inputs are another set's but for one element, or the first one is the other's, turned round: whoever takes some
+  // elements, or a sum of them, for the whole shows.
+  void nearly_repeat(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
+    if (!may_be_mixed(instance, inputs) || inputs[0].count() == 0) return;
+    const bool turned = random_.chance(0.5);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (instance.constant[i] || inputs[i].dtype() != DType::float32 || inputs[i].count() == 0) continue;
+      const auto from = others[i].as<float>();
+      auto to = inputs[i].as<float>();
+      const auto at = static_cast<std::size_t>(random_.integer(0, std::ssize(to) - 1));
+      const float own = to[at];
+      std::ranges::copy(from, to.begin());
+      if (i == 0 && !turned) to[at] = own;
     }
+    const auto first = inputs[0].as<float>();
+    if (turned) std::ranges::rotate(first, first.begin() + std::ssize(first) / 2);
+  }
+
+  void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
+    if (last_class_ != input_class || !may_be_mixed(instance, inputs) || !random_.chance(0.5)) return;
+    begin_as_the_last(instance.graph, input_class, last_input_, inputs[0]);
+  }
+  void note_the_last(const Instance& instance, ops::InputClass input_class, const std::vector<Tensor>& inputs) {
+    if (!may_be_mixed(instance, inputs)) return;
     last_class_ = input_class;
     last_input_ = inputs[0];
   }
@@ -143,9 +161,7 @@ class Examiner {
   // equal terms drift.
   void repeat_a_row(const Instance& instance, std::vector<Tensor>& inputs) {
     constexpr double kShare = 0.5;
-    // What an operator corrected in its only input stays right in another row.
-    const bool alone = inputs.size() == 1 && inputs[0].dtype() == DType::float32;
-    if ((!alone && !may_be_mixed(instance, inputs)) || !ops::patterns_of(instance.graph).equal) return;
+    if (!may_be_mixed(instance, inputs) || !ops::patterns_of(instance.graph).equal) return;
     const Shape& shape = inputs[0].type().shape;
     if (shape.rank() < 2 || shape.count() == 0 || !random_.chance(kShare)) return;
     const std::int64_t columns = shape[shape.rank() - 1], rows = shape.count() / columns;
@@ -222,6 +238,10 @@ class Examiner {
         KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
         found_in(asked, VerdictStage::guard, named(std::move(seen), *run.instance));
       }
+      if (!rejected() && ready.size() == 2) {
+        KW_TRY(Reason left, run_in_turn(ready[0]->run, ready[1]->run, random_));
+        found_in(asked, VerdictStage::behaviour, std::move(left));
+      }
       if (rejected()) return {};
     }
     return examine_histories(ready, asked);
@@ -294,8 +314,11 @@ class Examiner {
     for (std::size_t set = 0; set < kSets; ++set) {
       // Half of the sets begin alike in all shapes.
       const std::uint64_t seed = set % 2 == 0 ? many_seed_ + set : secret();
-      run.inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, seed));
-      if (set % 2 == 1) begin_alike(instance, run.inputs[set - 1], run.inputs[set]);
+      run.inputs.push_back(
+          ops::draw_inputs(instance.graph, ops::InputClass::typical, seed, {.change = [&](std::vector<Tensor>& drawn) {
+                             if (set == 1) begin_alike(instance, run.inputs[0], drawn);
+                             if (set == 3) nearly_repeat(instance, run.inputs[2], drawn);
+                           }}));
       for (std::size_t i = 0; i < run.inputs[set].size(); ++i) {
         if (instance.constant[i]) run.inputs[set][i] = run.inputs[0][i];
         if (set == 0 || !instance.constant[i]) calls_->write(set, i, run.inputs[set][i]);

@@ -30,6 +30,8 @@ class FrameworkRival {
   // What runs here, for the record: "MNN 3.6.1, session".
   virtual std::string version() const = 0;
 
+  // The device that the kernels run on; asked before `enter`. One that runs on this machine has no use for it.
+  virtual void runs_beside(targets::Device&) {}
   // Makes itself ready for a task, in its best setting; a framework that is ready for it already does nothing.
   virtual FrameworkStatus enter(const Instance& instance, int threads) = 0;
   // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.

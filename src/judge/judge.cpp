@@ -194,6 +194,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   verdict.coverage.timed_calls_verified = result.verified;
   verdict.time_ns = result.time_ns;
   verdict.noise = result.noise;
+  verdict.conditions = result.conditions;
   const auto claimed = [&](const Ratio& ratio) {
     return device_->claims_speed() && ratio.differs_by_more_than(result.noise);
   };

@@ -34,6 +34,10 @@ constexpr int kPreparationsBefore = 4;
 
 constexpr int kCallsInPlace = 16;
 
+// Two shapes in turn; memory is looked at after some changes, and at the end.
+constexpr int kChanges = 24;
+constexpr int kChangesBefore = 6;
+
 // A history takes no longer than this, unless it has too few calls.
 constexpr auto kMostHistoryTime = 100ms;
 constexpr std::size_t kCallsInALayout = 96;
@@ -211,6 +215,24 @@ Result<Reason> prepare_often(const LongRun& run, Random& random) {
   if (!held || !now || *now <= *held + kMostGrowth) return Reason{};
   return Reason{ReasonCode::leaks_memory,
                 {{"bytes", *now - *held}, {"calls", kPreparations - kPreparationsBefore}, {"prepared", true}}};
+}
+
+Result<Reason> run_in_turn(const LongRun& one, const LongRun& other, Random& random) {
+  const Placement place[] = {Placement::aligned};
+  std::optional<std::uint64_t> held, now;
+  for (int i = 0; i < kChanges; ++i) {
+    for (const LongRun* run : {&other, &one}) {
+      KW_CHECK(run->calls->lay_out(*run->instance, place, random));
+      fill(*run, 0, 0);
+      KW_TRY(Reason found, run->kernel->arrange(*run->calls, *run->instance, Clock::now() + kMostCallTime));
+      if (found.empty()) found = run->kernel->run(0, 1, Clock::now() + kMostCallTime);
+      if (!found.empty()) return found;
+    }
+    now = one.kernel->memory_held();
+    if (i == kChangesBefore) held = now;
+  }
+  if (!held || !now || *now <= *held + kMostGrowth) return Reason{};
+  return Reason{ReasonCode::leaks_memory, {{"bytes", *now - *held}, {"calls", 2 * (kChanges - kChangesBefore)}}};
 }
 
 Result<Reason> run_in_place(const LongRun& run, Random& random) {

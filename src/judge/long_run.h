@@ -30,6 +30,9 @@ Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made);
 // Prepared again and again: what a preparation allocates for itself it must free.
 Result<Reason> prepare_often(const LongRun& run, Random& random);
 
+// Two shapes of one kernel in turn: what it allocates for one it must free, or use again.
+Result<Reason> run_in_turn(const LongRun& one, const LongRun& other, Random& random);
+
 // Again and again at one address, with old inputs and new ones.
 Result<Reason> run_in_place(const LongRun& run, Random& random);
 

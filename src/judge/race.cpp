@@ -98,6 +98,7 @@ class Race {
     }
     if (stopped()) return result_;
     for (FrameworkRival* framework : frameworks) {
+      framework->runs_beside(device_);
       FrameworkLane lane = FrameworkLane::open(*framework, instance_, rules_.threads);
       if (rules_.cold) lane.drop("a framework's memory cannot be chilled: it is not compared with --cold");
       frameworks_.push_back(std::move(lane));
@@ -114,7 +115,11 @@ class Race {
                             .most_rounds = rules_.most_rounds,
                             .early = rules_.stops_early};
     const auto begin = Clock::now();
-    const auto spent_s = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+    // A device that cools down does not spend the candidate's time.
+    const auto spent_s = [&] {
+      const std::optional<Conditions> conditions = turn_->conditions();
+      return std::chrono::duration<double>(Clock::now() - begin).count() - (conditions ? conditions->paused_s : 0);
+    };
     while (!stopped()) {
       KW_CHECK(run_round());
       if (result_.rounds == 0 && !stopped()) held_ = lanes_[0].kernel->memory_held();
@@ -472,6 +477,7 @@ class Race {
     }
     // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
     const double seen = laps_->noise();
+    result_.conditions = turn_->conditions();
     result_.noise = laps_->busy() ? std::max(seen, 1.0) : seen;
     // Long calls are interrupted in every round and average over it: that alone is no reason to run them again.
     result_.disturbed = result_.disturbed || seen > kMostNoise;

@@ -48,6 +48,7 @@ struct RaceResult {
   std::vector<FrameworkResult> frameworks;  // in their order
   double noise = 0;                         // what two copies of the first rival differed by
   bool disturbed = false;                   // others had the cores: the times say little
+  std::optional<Conditions> conditions;     // of the device meanwhile
   int rounds = 0;
   int calls_in_group = 0;
   int verified = 0;  // timed calls whose outputs were held against the reference

@@ -25,6 +25,26 @@ Reason reason_from(const Json& json) {
   return {*code, json.value("reason_params", Json()), json.value("on_hidden_case", false)};
 }
 
+Json conditions_data(const Conditions& conditions) {
+  return {{"slowest", conditions.slowest},
+          {"mhz_least", or_null(conditions.mhz_least)},
+          {"mhz_most", or_null(conditions.mhz_most)},
+          {"celsius_first", or_null(conditions.celsius_first)},
+          {"celsius_most", or_null(conditions.celsius_most)},
+          {"pauses", conditions.pauses},
+          {"paused_s", conditions.paused_s}};
+}
+
+Conditions conditions_from(const Json& json) {
+  return {.slowest = json.at("slowest"),
+          .mhz_least = number_at(json, "mhz_least"),
+          .mhz_most = number_at(json, "mhz_most"),
+          .celsius_first = number_at(json, "celsius_first"),
+          .celsius_most = number_at(json, "celsius_most"),
+          .pauses = json.at("pauses"),
+          .paused_s = json.at("paused_s")};
+}
+
 Json coverage_data(const Coverage& coverage) {
   Json json;
   json["shapes"] = coverage.shapes;
@@ -109,6 +129,7 @@ std::string verdict_as_json(const Verdict& verdict) {
   }
   json["roof_fraction"] = or_null(verdict.roof_fraction);
   json["noise"] = or_null(verdict.noise);
+  if (verdict.conditions) json["conditions"] = conditions_data(*verdict.conditions);
   json["isolation"] = verdict.isolation;
   json["varies"] = verdict.varies;
   if (!verdict.coverage.empty()) json["coverage"] = coverage_data(verdict.coverage);
@@ -155,6 +176,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.roof_fraction = number_at(json, "roof_fraction");
     verdict.noise = number_at(json, "noise");
     verdict.isolation = json.value("isolation", json.value("tier", std::string()));  // "tier" until November 2026
+    if (json.contains("conditions")) verdict.conditions = conditions_from(json.at("conditions"));
     verdict.varies = json.at("varies");
     verdict.kept = json.at("kept");
     // Older records have none.

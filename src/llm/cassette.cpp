@@ -55,6 +55,7 @@ std::vector<std::string> lines_of(const Request& request) {
   for (const Message& message : request.messages) {
     lines.push_back(fmt::format("[{}]", name_of(message.role)));
     for (std::string& line : lines_of(message.text)) lines.push_back(std::move(line));
+    for (const ToolCall& call : message.calls) lines.push_back(call.name + " " + call.arguments);
   }
   return lines;
 }
@@ -74,6 +75,7 @@ Trouble trouble_from(const Json& json) {
 Answer answer_from(const Json& json) {
   Answer answer;
   answer.text = text_of(json.at("text"));
+  if (json.contains("calls")) answer.calls = calls_from(json["calls"]);
   answer.served_by = json.value("served_by", "");
   answer.whole = json.at("whole").get<bool>();
   const Json& usage = json.at("usage");
@@ -102,11 +104,29 @@ std::string shown(const std::string& line) { return line.size() > 100 ? line.sub
 
 }  // namespace
 
+Json json_of(const std::vector<ToolCall>& calls) {
+  Json list = Json::array();
+  for (const ToolCall& call : calls)
+    list.push_back({{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}});
+  return list;
+}
+
+std::vector<ToolCall> calls_from(const Json& json) {
+  std::vector<ToolCall> calls;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const Json& call = json.at(i);
+    calls.push_back({call.at("id").text(), call.at("name").text(), call.at("arguments").text()});
+  }
+  return calls;
+}
+
 std::string identity_of(const std::string& model, const Request& request) {
   Json identity = {model, request.most_tokens, request.temperature ? Json(*request.temperature) : Json()};
   for (const Message& message : request.messages) {
     identity.push_back(std::string(name_of(message.role)));
     identity.push_back(unmarked(message.text, false));
+    if (!message.calls.empty()) identity.push_back(json_of(message.calls));
+    if (!message.call.empty()) identity.push_back(message.call);
   }
   return fmt::format("{:016x}", hash_of(identity.dump()));
 }
@@ -133,28 +153,37 @@ Status Recorder::keep(const std::string& model, const Request& request, const An
   const Request sent = as_sent(request);
   Json messages = Json::array();
   for (const Message& message : sent.messages) {
-    messages.push_back({{"role", name_of(message.role)}, {"text", lines_of(message.text)}});
+    Json one = {{"role", name_of(message.role)}, {"text", lines_of(message.text)}};
+    if (!message.calls.empty()) one["calls"] = json_of(message.calls);
+    if (!message.call.empty()) one["call"] = message.call;
+    messages.push_back(std::move(one));
   }
-  const Json exchange = {{"format", kFormat},
-                         {"key", key},
-                         {"name", request.name},
-                         {"model", model},
-                         {"request",
-                          {{"most_tokens", request.most_tokens},
-                           {"temperature", request.temperature ? Json(*request.temperature) : Json()},
-                           {"seed", request.seed ? Json(*request.seed) : Json()},
-                           {"messages", std::move(messages)}}},
-                         {"answer",
-                          {{"text", lines_of(answer.text)},
-                           {"served_by", answer.served_by},
-                           {"whole", answer.whole},
-                           {"usage",
-                            {{"input_tokens", answer.usage.input_tokens},
-                             {"cached_tokens", answer.usage.cached_tokens},
-                             {"output_tokens", answer.usage.output_tokens},
-                             {"guessed", answer.usage.guessed}}},
-                           {"spent_s", answer.spent_s},
-                           {"trouble", answer.trouble ? as_json(*answer.trouble) : Json()}}}};
+  Json exchange = {{"format", kFormat},
+                   {"key", key},
+                   {"name", request.name},
+                   {"model", model},
+                   {"request",
+                    {{"most_tokens", request.most_tokens},
+                     {"temperature", request.temperature ? Json(*request.temperature) : Json()},
+                     {"seed", request.seed ? Json(*request.seed) : Json()},
+                     {"messages", std::move(messages)}}},
+                   {"answer",
+                    {{"text", lines_of(answer.text)},
+                     {"served_by", answer.served_by},
+                     {"whole", answer.whole},
+                     {"usage",
+                      {{"input_tokens", answer.usage.input_tokens},
+                       {"cached_tokens", answer.usage.cached_tokens},
+                       {"output_tokens", answer.usage.output_tokens},
+                       {"guessed", answer.usage.guessed}}},
+                     {"spent_s", answer.spent_s},
+                     {"trouble", answer.trouble ? as_json(*answer.trouble) : Json()}}}};
+  // Only where there are any, so that exchanges without tools stay as they were.
+  if (!answer.calls.empty()) exchange["answer"]["calls"] = json_of(answer.calls);
+  for (const Tool& tool : request.tools) {
+    if (!exchange["request"].contains("tools")) exchange["request"]["tools"] = Json::array();
+    exchange["request"]["tools"].push_back(tool.name);
+  }
   const std::lock_guard guard(lock_);
   const fs::path file = folder_ / fmt::format("{:05}-{}.json", next_++, key.substr(0, 8));
   return write_file(file, exchange.dump(1) + "\n");
@@ -182,10 +211,13 @@ Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
       Request request;
       for (const Json& message : json.at("request").at("messages")) {
         const std::string role = message.at("role").get<std::string>();
-        request.messages.push_back({role == "system"      ? Role::system
-                                    : role == "assistant" ? Role::assistant
-                                                          : Role::user,
-                                    text_of(message.at("text"))});
+        Message one{role == "system"      ? Role::system
+                    : role == "assistant" ? Role::assistant
+                    : role == "tool"      ? Role::tool
+                                          : Role::user,
+                    text_of(message.at("text"))};
+        if (message.contains("calls")) one.calls = calls_from(message["calls"]);
+        request.messages.push_back(std::move(one));
       }
       player->exchanges_.push_back({.file = file.filename().string(),
                                     .key = json.at("key").get<std::string>(),

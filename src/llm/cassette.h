@@ -14,10 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "llm/model.h"
 
 namespace kw::llm {
+
+// Calls of tools, for whoever keeps answers as JSON.
+Json json_of(const std::vector<ToolCall>& calls);
+// May throw a JsonError.
+std::vector<ToolCall> calls_from(const Json& json);
 
 // The request as it is sent: without the marks of measured facts.
 Request as_sent(Request request);

@@ -70,6 +70,8 @@ std::string Client::served_by() const {
   return all;
 }
 
+bool Client::takes_tools() const { return endpoint_.provider->takes_tools; }
+
 Result<Client> Client::open(Endpoint endpoint, ClientOptions options) {
   Client client;
   const Provider& provider = *endpoint.provider;
@@ -110,7 +112,10 @@ Answer Client::ask(const Request& request, const std::stop_token& stop) {
     return answer;
   }
   Request safe = request;
-  for (Message& message : safe.messages) message.text = secrets_.hidden(std::move(message.text));
+  for (Message& message : safe.messages) {
+    message.text = secrets_.hidden(std::move(message.text));
+    for (ToolCall& call : message.calls) call.arguments = secrets_.hidden(std::move(call.arguments));
+  }
   const Clock::time_point begin = Clock::now();
   Answer answer = player_ ? player_->play(name_, safe) : ask_until_answered(as_sent(request), stop);
   answer.spent_s = seconds_since(begin);
@@ -118,6 +123,7 @@ Answer Client::ask(const Request& request, const std::stop_token& stop) {
                      static_cast<double>(answer.usage.output_tokens) * endpoint_.output_price.value_or(0)) /
                     1e6;
   answer.text = secrets_.hidden(std::move(answer.text));
+  for (ToolCall& call : answer.calls) call.arguments = secrets_.hidden(std::move(call.arguments));
   answer.served_by = secrets_.hidden(std::move(answer.served_by));
   if (!answer.served_by.empty()) {
     const std::lock_guard guard(served_->lock);

@@ -35,6 +35,8 @@ class Client {
 
   // "openai:gpt-5"
   const std::string& name() const { return name_; }
+  // Whether tools of a request reach the model.
+  bool takes_tools() const;
   Spent spent() const { return purse_->spent(); }
   // The text without keys.
   std::string without_secrets(std::string text) const { return secrets_.hidden(std::move(text)); }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/scratch.h"
 #include "llm/providers.h"
 
@@ -104,6 +105,43 @@ TEST_P(EveryProtocol, BringsTheAnswerAndItsUsage) {
   // llama.cpp's server leaves the beginning of a stream out where the first token is half a character.
   const Answer half = ask(at("halfusage"));
   EXPECT_TRUE(half.ok() && half.usage.guessed && half.usage.output_tokens == 4 && half.usage.input_tokens > 0);
+}
+
+TEST_P(EveryProtocol, LetsAModelCallToolsBeforeItAnswers) {
+  const std::string schema = R"({"type": "object", "properties": {"text": {"type": "string"}}})";
+  Request request = question("where?");
+  request.tools = {{"list_files", "lists", schema}, {"find_text", "finds", schema}};
+  const ScratchFolder tape;
+  {
+    auto client = Client::open(at("looks"), {.record = tape.path()});
+    ASSERT_TRUE(client.ok() && client->takes_tools());
+    const Answer answer = client->ask(request);
+    ASSERT_TRUE(answer.ok()) << answer.trouble->message;
+    EXPECT_EQ(answer.text, "Let me look.");
+    ASSERT_EQ(answer.calls.size(), 2u);
+    EXPECT_EQ(answer.calls[0], (ToolCall{"call_a", "list_files", "{}"}));
+    EXPECT_EQ(answer.calls[1].name, "find_text");
+    EXPECT_EQ(Json::parse(answer.calls[1].arguments)["text"].text(), "softmax");
+    Request then = request;
+    then.messages.push_back({Role::assistant, answer.text, answer.calls});
+    then.messages.push_back({Role::tool, "two files", {}, "call_a"});
+    then.messages.push_back({Role::tool, "line 7", {}, "call_b"});
+    EXPECT_EQ(client->ask(then).text, "found call_a: two files and call_b: line 7");
+    // The tape knows the calls, and tells requests apart by them.
+    Endpoint gone = at("looks");
+    gone.url = "http://127.0.0.1:1";
+    auto replayed = Client::open(gone, {.replay = tape.path()});
+    ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+    EXPECT_EQ(replayed->ask(request).calls, answer.calls);
+    EXPECT_EQ(replayed->ask(then).text, "found call_a: two files and call_b: line 7");
+  }
+  // Nobody who gave no tools sees a difference.
+  EXPECT_TRUE(ask(at("looks")).calls.empty());
+  auto old = Client::open(at("toolless"));
+  ASSERT_TRUE(old.ok());
+  const Answer refused = old->ask(request);
+  ASSERT_TRUE(refused.trouble);
+  EXPECT_EQ(refused.trouble->kind, Kind::request) << refused.trouble->message;
 }
 
 TEST_P(EveryProtocol, SendsTheKeyInItsHeaderAndNowhereElse) {

@@ -10,6 +10,8 @@ std::string_view name_of(Role role) {
       return "system";
     case Role::user:
       return "user";
+    case Role::tool:
+      return "tool";
     case Role::assistant:
       break;
   }

@@ -14,12 +14,30 @@
 
 namespace kw::llm {
 
-enum class Role { system, user, assistant };
+enum class Role { system, user, assistant, tool };
 std::string_view name_of(Role role);
+
+// Something that a model may ask for before it answers, by the protocol's own means.
+struct Tool {
+  std::string name;
+  std::string description;
+  std::string parameters;  // a JSON schema of an object
+};
+
+// A model's wish. It comes from outside: the name may be no tool's, the arguments may be no JSON.
+struct ToolCall {
+  std::string id;  // the endpoint's; goes back with what was found
+  std::string name;
+  std::string arguments;
+
+  bool operator==(const ToolCall&) const = default;
+};
 
 struct Message {
   Role role = Role::user;
   std::string text;
+  std::vector<ToolCall> calls = {};  // of an assistant that asks for something
+  std::string call = {};             // of a tool's message: the id of the call that it answers
 };
 
 // A fact that a clock said: it is sent like any text, but a cassette does not tell requests apart by it.
@@ -31,6 +49,7 @@ struct Request {
   std::optional<double> temperature;
   std::optional<std::int64_t> seed;  // of sampling, for endpoints that take one
   std::string name;                  // what a tape calls it besides its text: "Relu, round 3, question 2"; not sent
+  std::vector<Tool> tools = {};      // for providers that take them (Provider::takes_tools)
 };
 
 // What the endpoint says that an exchange used. Where it says nothing, a guess from the texts' lengths.
@@ -75,7 +94,8 @@ std::string_view name_of(Trouble::Kind kind);
 
 struct Answer {
   std::string text;
-  std::string served_by;  // what the endpoint says that it is: the model's version, the server's
+  std::vector<ToolCall> calls = {};  // what the model wants to know first; then there may be no text
+  std::string served_by;             // what the endpoint says that it is: the model's version, the server's
   Usage usage;
   bool whole = true;  // false: cut at most_tokens
   std::optional<Trouble> trouble;

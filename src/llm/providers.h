@@ -22,6 +22,7 @@ struct Provider {
   std::string usual_url;               // empty: it has none
   bool needs_key = false;              // at the usual address
   const Protocol* protocol = nullptr;  // of those that speak HTTP
+  bool takes_tools = false;            // Request::tools reach the model
   // One try. Gives up by itself when the endpoint's patience ends or the token says stop.
   Answer (*ask)(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) = nullptr;
 };

@@ -7,6 +7,8 @@
 namespace kw::llm {
 namespace {
 
+constexpr std::size_t kMostCalls = 32;  // of tools, in one answer
+
 std::string beginning_of(const std::string& text) {
   std::string shown;
   for (const char c : text.substr(0, 80)) shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
@@ -30,26 +32,31 @@ Answer as_answer(Heard heard, const Endpoint& endpoint, const Request& request) 
     for (const Message& message : request.messages) answer.usage.input_tokens += guessed_tokens(message.text);
     answer.usage.guessed = true;
   }
-  if (answer.usage.output_tokens == 0 && !heard.text.empty()) {
+  if (answer.usage.output_tokens == 0 && (!heard.text.empty() || !heard.calls.empty())) {
     answer.usage.output_tokens = guessed_tokens(heard.text);
+    for (const ToolCall& call : heard.calls) answer.usage.output_tokens += guessed_tokens(call.name + call.arguments);
     answer.usage.guessed = true;
   }
   answer.whole = !heard.cut;
+  // Arguments that break off are no call, nor is what has no name.
+  std::erase_if(heard.calls, [&](const ToolCall& call) { return heard.cut || call.name.empty(); });
+  const bool silent = heard.text.empty() && heard.calls.empty();
   if (heard.trouble) {
     answer.trouble = heard.trouble;
   } else if (!heard.refusal.empty()) {
     answer.trouble = Trouble{.kind = Trouble::Kind::refused,
                              .message = fmt::format("{} declined: {}", endpoint.name(), beginning_of(heard.refusal))};
-  } else if (heard.text.empty() && heard.cut) {
+  } else if (silent && heard.cut) {
     answer.trouble = Trouble{.kind = Trouble::Kind::cut_off,
                              .message = fmt::format("{} used all of its {} tokens before it said anything",
                                                     endpoint.name(), request.most_tokens)};
-  } else if (heard.text.empty()) {
+  } else if (silent) {
     answer.trouble = Trouble{.kind = Trouble::Kind::garbled,
                              .message = fmt::format("{} sent an empty answer", endpoint.name()),
                              .try_again = true};
   }
   answer.text = std::move(heard.text);
+  answer.calls = std::move(heard.calls);
   return answer;
 }
 
@@ -59,6 +66,12 @@ std::int64_t count_in(const Json& object, const char* name) {
   if (!object.is_object()) return 0;
   const auto found = object.find(name);
   return found != nullptr && found->is_number() ? std::max<std::int64_t>(0, found->get<std::int64_t>()) : 0;
+}
+
+ToolCall* call_at(Heard& heard, std::size_t place) {
+  if (place >= kMostCalls) return nullptr;
+  if (place >= heard.calls.size()) heard.calls.resize(place + 1);
+  return &heard.calls[place];
 }
 
 void take_server(const Json& object, Heard& heard) {

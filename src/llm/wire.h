@@ -14,6 +14,7 @@ namespace kw::llm {
 // What has been heard of an answer so far.
 struct Heard {
   std::string text;
+  std::vector<ToolCall> calls;
   std::string refusal;             // the model's words, or the reason why it declined
   bool cut = false;                // at the limit of tokens
   bool finished = false;           // the model said that it is done
@@ -51,6 +52,9 @@ Answer exchange(const Post& what, const Protocol& protocol, const Endpoint& endp
 
 // Takes over what an answer, or an event, says of the model that wrote it.
 void take_server(const Json& object, Heard& heard);
+
+// The call at this place of an answer, made where it is new; null for more calls than an answer may have.
+ToolCall* call_at(Heard& heard, std::size_t place);
 
 // A number that may be missing or null.
 std::int64_t count_in(const Json& object, const char* name);

@@ -1,5 +1,6 @@
 #include "lm/chat_template.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -48,6 +49,41 @@ TEST(ChatTemplate, StopsWhatNeverEnds) {
   std::string blocks;
   for (int i = 0; i < 200; ++i) blocks += "{% if 1 %}";
   EXPECT_EQ(rendered(blocks), "the chat template: line 1: blocks are nested too deeply");
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// A sum or a chain of filters is a tree as deep as it is long: with 300,000 parts the stack ended.
+TEST(ChatTemplate, StopsExpressionsThatAreTooLong) {
+  for (const std::string& part : {std::string("+1"), std::string("|string"), std::string("[0]"), std::string(".x")}) {
+    EXPECT_EQ(rendered("{{ 1" + repeated(part, 300'000) + " }}"),
+              "the chat template: line 1: an expression has too many words");
+  }
+  EXPECT_EQ(rendered("{{ 1" + repeated("+1", 900) + " }}"), "901");
+}
+
+// Each of these took all memory there was, or days.
+TEST(SlowChatTemplate, StopsValuesThatGrowWithoutEnd) {
+  const auto grown = [](const std::string& first, const std::string& step, int times) {
+    return fmt::format("{{% set n = namespace(x={}) %}}{{% for i in range({}) %}}{{% set n.x = {} %}}{{% endfor %}}",
+                       first, times, step);
+  };
+  const std::string line = "the chat template: line 1: ", large = line + "a value became too large";
+  EXPECT_EQ(rendered(grown("'0123456789abcdef'", "n.x ~ n.x", 40)), large);
+  EXPECT_EQ(rendered(grown("[1]", "n.x + n.x", 40)), large);
+  EXPECT_EQ(rendered(grown("[1]", "[n.x, n.x]", 40)), large);
+  EXPECT_EQ(rendered(grown("[1]", "[n.x]", 90'000)), line + "a value is nested too deeply");
+  EXPECT_EQ(rendered("{% for i in range(-9000000000000000, 9223372036854775807) %}x{% endfor %}"),
+            line + "a range is too long");
+  const std::string text = grown("'0123456789abcdef'", "n.x + n.x", 20);  // 16 MiB
+  EXPECT_EQ(rendered(text + "{{ range(90000)|join(n.x) }}"), line + "a text became too long");
+  EXPECT_EQ(rendered(text + "{{ n.x.split('a') }}"), line + "a text has too many parts");
+  EXPECT_EQ(rendered(text + "{% for i in range(90000) %}{% if n.x == 'b' %}{% endif %}{% endfor %}"),
+            line + "it computes for too long");
 }
 
 }  // namespace

@@ -13,6 +13,21 @@ namespace {
 
 constexpr int kMostSteps = 100'000;
 constexpr std::size_t kMostText = std::size_t{64} << 20;
+// Values are copied when they are looked at: so this bounds the time and the memory that a template can take.
+constexpr std::size_t kMostCopied = std::size_t{2} << 30;
+constexpr std::size_t kBytesAValue = 64;  // that a number or an empty text takes
+
+// About the bytes that a value takes.
+std::size_t size_of(const Json& value, int depth = 0) {
+  if (depth > Json::kMostDepth) throw TemplateError("a value is nested too deeply");
+  std::size_t bytes = kBytesAValue + (value.is_string() ? value.text().size() : 0);
+  if (value.is_array()) {
+    for (const Json& one : value) bytes += size_of(one, depth + 1);
+  } else if (value.is_object()) {
+    for (const auto& [name, one] : value.items()) bytes += name.size() + size_of(one, depth + 1);
+  }
+  return bytes;
+}
 
 const std::string& text_in(const Json& value, const std::string& what) {
   if (!value.is_string()) throw TemplateError(fmt::format("{} needs a text", what));
@@ -40,6 +55,7 @@ Json split_text(const std::string& text, const std::vector<Json>& arguments) {
   for (std::size_t at = text.find(mark); at != std::string::npos && cuts != 0; at = text.find(mark, begin), --cuts) {
     parts.push_back(Json(text.substr(begin, at - begin)));
     begin = at + mark.size();
+    if (parts.size() > kMostSteps) throw TemplateError("a text has too many parts");
   }
   parts.push_back(Json(text.substr(begin)));
   return parts;
@@ -181,7 +197,10 @@ Json apply_filter(const std::string& name, const Json& value, const std::vector<
   if (name == "join") {
     std::string made;
     const std::string between = arguments.empty() ? "" : text_in(arguments[0], name);
-    for (std::size_t i = 0; i < value.size(); ++i) made += (i > 0 ? between : "") + printed(value.at(i));
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      made += (i > 0 ? between : "") + printed(value.at(i));
+      if (made.size() > kMostText) throw TemplateError("a text became too long");
+    }
     return Json(made);
   }
   if (name == "int") return Json(value.get<std::int64_t>());
@@ -263,7 +282,10 @@ Json call_function(const TemplateExpression& call, TemplateScopes& scopes) {
   if (name == "range" && !arguments.empty() && arguments.size() <= 2) {
     const auto begin = arguments.size() > 1 ? arguments[0].get<std::int64_t>() : 0,
                end = arguments.back().get<std::int64_t>();
-    if (end - begin > kMostSteps) throw TemplateError("a range is too long");
+    // In unsigned numbers, of which the difference is right whatever the bounds are.
+    if (begin<end&& static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin)> kMostSteps) {
+      throw TemplateError("a range is too long");
+    }
     Json made = Json::array();
     for (std::int64_t i = begin; i < end; ++i) made.push_back(i);
     return made;
@@ -282,6 +304,13 @@ Json* TemplateScopes::find(const std::string& name) {
 
 void TemplateScopes::count_step() {
   if (++steps_ > kMostSteps) throw TemplateError("it loops for too long");
+}
+
+void TemplateScopes::count_value(const Json& value) {
+  const std::size_t bytes = size_of(value);
+  if (bytes > kMostText) throw TemplateError("a value became too large");
+  copied_ += bytes;
+  if (copied_ > kMostCopied) throw TemplateError("it computes for too long");
 }
 
 Json undefined() { return Json::parse_quietly("?"); }
@@ -304,6 +333,12 @@ std::string printed(const Json& value) {
 }
 
 Json TemplateExpression::evaluate(TemplateScopes& scopes) const {
+  Json made = computed(scopes);
+  scopes.count_value(made);
+  return made;
+}
+
+Json TemplateExpression::computed(TemplateScopes& scopes) const {
   const auto part = [&](std::size_t i) { return i < parts.size() && parts[i] ? parts[i]->evaluate(scopes) : Json(); };
   switch (kind) {
     case Kind::literal:

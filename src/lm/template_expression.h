@@ -28,10 +28,13 @@ class TemplateScopes {
   Json* find(const std::string& name);
   // One more step of a loop; throws where a template takes too many.
   void count_step();
+  // One more value that was computed; throws where it is too large, or all of them together are.
+  void count_value(const Json& value);
 
  private:
   std::vector<std::map<std::string, Json>> scopes_;
   int steps_ = 0;
+  std::size_t copied_ = 0;  // bytes of all values so far
 };
 
 struct TemplateExpression {
@@ -43,6 +46,9 @@ struct TemplateExpression {
   std::vector<std::string> names;                          // of a call's named arguments, which come last in `parts`
 
   Json evaluate(TemplateScopes& scopes) const;
+
+ private:
+  Json computed(TemplateScopes& scopes) const;
 };
 
 // What has no value: a name that nobody set. It prints as nothing and is false.
@@ -50,7 +56,7 @@ Json undefined();
 bool is_true(const Json& value);
 std::string printed(const Json& value);
 
-// The words of an expression or a tag.
+// The words of an expression or a tag, of which there are not too many: `1 + 1 + ...` is as deep as it is long.
 struct TemplateWord {
   enum class Kind { end, name, number, text, sign };
   Kind kind = Kind::end;

@@ -13,6 +13,8 @@ namespace {
 using Kind = TemplateExpression::Kind;
 using Made = std::unique_ptr<TemplateExpression>;
 
+constexpr std::size_t kMostWords = 2000;  // of one expression
+
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 TemplateWord read_text(std::string_view text, std::size_t& at) {
@@ -300,6 +302,7 @@ class Parser {
 std::vector<TemplateWord> template_words(std::string_view text) {
   std::vector<TemplateWord> words;
   for (std::size_t at = 0; at < text.size();) {
+    if (words.size() > kMostWords) throw TemplateError("an expression has too many words");
     const char c = text[at];
     if (std::isspace(static_cast<unsigned char>(c))) {
       ++at;

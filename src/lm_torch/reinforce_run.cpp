@@ -84,6 +84,9 @@ class Reinforcing {
   Status run(const TellTraining& tell) {
     const TrainOptions& training = options_.training;
     KW_TRY(const auto kept, checkpoints_.resume(key(), weights_, adam_));
+    if (kept && !kept->is_array()) {
+      return fail("{}: is no state of learning from rewards; remove the folder to begin anew", training.work.string());
+    }
     if (kept) curve_ = *kept;
     std::int64_t step = static_cast<std::int64_t>(curve_.size());
     checkpoints_.remove_others(step);

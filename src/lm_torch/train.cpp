@@ -217,6 +217,10 @@ class Trainer {
       losses_ = (*kept)["losses"].get<std::vector<double>>();
       seen_tokens_ = (*kept)["seen_tokens"];
       held_out_losses_ = (*kept)["held_out"];
+      constexpr std::int64_t kMost = std::int64_t{1} << 48;
+      for (const std::int64_t count : {step_, cursor_, seen_tokens_}) {
+        if (count < 0 || count > kMost) throw JsonError(fmt::format("{} is no number of steps or tokens", count));
+      }
     } catch (const JsonError& error) {
       return fail("{}: {}; remove the folder to begin anew", (options_.work / "state.json").string(), error.what());
     }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/files.h"
 #include "base/scratch.h"
@@ -279,6 +280,24 @@ TEST_F(Training, ContinuesAfterAKillAsIfNothingHadHappened) {
     EXPECT_EQ(Json::parse(*read_file(again.out / "training.json"))["losses"], whole["losses"]) << killed_at;
     EXPECT_EQ(*read_file(again.out / "model.safetensors"), *read_file(folder_.path() / "whole/model.safetensors"));
     EXPECT_FALSE(std::filesystem::exists(again.work / "step_00000099.safetensors"));
+  }
+}
+
+// A work folder may come from anywhere: a cursor of -1 read before the examples' beginning.
+TEST_F(Training, RefusesNumbersThatNoTrainingKeeps) {
+  const TrainOptions kept = options("kept");
+  ASSERT_FALSE(train(kept, [](const Json& progress) { return progress["done"] != 5; }).ok());
+  const auto state_file = kept.work / "state.json";
+  const Json state = Json::parse(*read_file(state_file));
+  for (const char* name : {"cursor", "seen_tokens"}) {
+    for (const std::int64_t number : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+      Json damaged = state;
+      damaged["state"][name] = number;
+      ASSERT_TRUE(write_file(state_file, damaged.dump()).ok());
+      EXPECT_EQ(train(kept, {}).error().message,
+                fmt::format("{}: {} is no number of steps or tokens; remove the folder to begin anew",
+                            state_file.string(), number));
+    }
   }
 }
 

@@ -14,8 +14,9 @@ namespace {
 
 using Nodes = std::vector<std::size_t>;
 
-constexpr int kFewestConvolutions = 2;  // one alone gains nothing from a layout that it shares with nobody
-constexpr double kSmallNode_ns = 20e3;  // what takes longer is worth a search of its own
+constexpr int kFewestConvolutions = 2;     // a small one alone gains nothing from a layout that it shares with nobody
+constexpr double kLargeConvolution = 5e7;  // operations of one that is tried alone too
+constexpr double kSmallNode_ns = 20e3;     // what takes longer is worth a search of its own
 constexpr std::size_t kFewestSmallNodes = 4, kMostSmallNodes = 40;  // of a kernel: more take long to compile
 constexpr double kPlainFlops = 2e4, kPlainBytes = 2e5;              // what a plain function may cost
 
@@ -147,11 +148,13 @@ std::vector<Region> regions_of(const Model& model, const ModelTimes& times) {
   for (const Nodes& turn : turns_of(model, fitting(model))) {
     for (const Nodes& nodes : parts_of(model, turn)) {
       const auto is_convolution = [&](std::size_t i) { return model.node(i).op == "Conv"; };
-      if (std::ranges::count_if(nodes, is_convolution) < kFewestConvolutions) continue;
+      const auto convolutions = std::ranges::count_if(nodes, is_convolution);
+      if (convolutions == 0) continue;
       auto region = region_of(model, times, nodes, fmt::format("Region_{}", regions.size()));
       if (!region) continue;
       const auto graph = ops::resolve(region->kind.task);
       if (!graph.ok()) continue;
+      if (convolutions < kFewestConvolutions && ops::cost_of(*graph).flops < kLargeConvolution) continue;
       auto kernel = compose::blocked_kernel(*graph, region->kind.task.name);
       if (!kernel.ok()) continue;
       region->kernel = {.technique = fmt::format("{} nodes in blocks of channels", nodes.size()),

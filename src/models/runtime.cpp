@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "rivals/worker.h"
 
 namespace kw::models {
 namespace fs = std::filesystem;
@@ -36,10 +37,10 @@ Result<Json> ask(const rivals::RivalFile& rival, const fs::path& folder, const J
   KW_CHECK(write_file(question, job.dump()));
   std::error_code error;
   fs::remove(answer, error);
-  KW_TRY(const int code,
-         run_program({rival.python().string(), "-I", "-B", (data / "rivals" / "shared" / "whole_model.py").string(),
-                      question.string(), answer.string()},
-                     log, false, kMostTime));
+  KW_TRY(const int code, run_program(rivals::confined_program({rival.python().string(), "-I", "-B",
+                                                               (data / "rivals" / "shared" / "whole_model.py").string(),
+                                                               question.string(), answer.string()}),
+                                     log, false, kMostTime));
   if (code != 0) {
     const auto said = read_file(log);
     std::string last = said.ok() ? *said : "";
@@ -82,6 +83,11 @@ Difference difference_from(const Json& row) {
 }  // namespace
 
 std::string threads_text(int threads) { return threads == 1 ? "one thread" : fmt::format("{} threads", threads); }
+
+Result<fs::path> inputs_file(const std::string& file) {
+  KW_TRY([[maybe_unused]] const Descriptor there, open_to_read(file));
+  return fs::absolute(file);
+}
 
 Result<WorkFolder> WorkFolder::make() {
   std::string name = (fs::temp_directory_path() / "kw_model_XXXXXX").string();

@@ -32,6 +32,9 @@ class WorkFolder {
 
 using NamedType = std::pair<std::string, TensorType>;
 
+// The .npz file that a user names: a regular file, so that nobody waits for it.
+Result<std::filesystem::path> inputs_file(const std::string& file);
+
 // What a model is run with.
 struct RunTerms {
   std::vector<NamedType> inputs;

@@ -15,6 +15,7 @@
 #include "compose/outside_text.h"
 #include "models/build_steps.h"
 #include "models/regions.h"
+#include "rivals/worker.h"
 #include "runs/c_interface.h"
 #include "targets/target.h"
 
@@ -382,7 +383,8 @@ class StandaloneWriter {
   // What it printed.
   Result<std::string> run_check(const std::string& name) const {
     const fs::path log = folder_ / (name + ".log");
-    KW_TRY(const int code, run_program({(folder_ / name).string(), "--untimed"}, log, false, kMostRunning));
+    KW_TRY(const int code,
+           run_program(rivals::confined_program({(folder_ / name).string(), "--untimed"}), log, false, kMostRunning));
     KW_TRY(std::string said, read_file(log));
     if (code == 0) return said;
     std::istringstream lines(said);

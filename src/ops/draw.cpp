@@ -36,6 +36,18 @@ double folded(double value, double low, double high) {
   return low + offset;
 }
 
+// Numbers with a name, at which code changes its way: limits of types, of what a type can hold exactly, of functions.
+constexpr std::array<double, 34> kNamed{
+    0x1.fffffep127, 0x1p-126, 0x1p-149, 0x1p-23, 0x1p-24, 1 - 0x1p-24, 1 + 0x1p-23, 0x1p24, 0x1p24 - 1,
+    0x1p24 + 2,     0x1p23,   0x1p31,   0x1p32,  0x1p63,  0x1p53,      32767,       32768,  65504,
+    65535,          65536,    255,      256,     127,     128,         1e9,         1e-9,   M_PI,
+    M_PI / 2,       2 * M_PI, M_E,      M_LN2,   M_SQRT2, 1.0 / 3,     1.0 / 255};
+constexpr double kNamedShare = 0.05;
+
+enum class Make { numbers, shares, waves, pixels, bright };
+constexpr std::array<Make, 4> kMakes{Make::shares, Make::waves, Make::pixels, Make::bright};
+constexpr double kMakeShare = 0.4;
+
 class RealSource {
  public:
   RealSource(const Domain& domain, const Spread* spread, InputClass input_class, DType dtype, Reach reach,
@@ -49,6 +61,8 @@ class RealSource {
       few_.push_back(folded(value, domain.low, domain.high));
     }
     whole_ = random_.chance(0.2);
+    make_ = input_class == InputClass::edges && random_.chance(kMakeShare) ? random_.pick(kMakes) : Make::numbers;
+    turn_ = random_.unit();
   }
 
   void fill(std::span<float> elements) {
@@ -89,6 +103,23 @@ class RealSource {
     random_ = own;
   }
 
+  // Powers of two in turn, each step by the golden ratio: any stretch of elements has them all alike.
+  double wide() {
+    constexpr double kStep = 0.6180339887498949;
+    turn_ = turn_ + kStep < 1 ? turn_ + kStep : turn_ + kStep - 1;
+    const double power = reach_.low + turn_ * (reach_.high + 1 - reach_.low);
+    double magnitude = std::min(std::exp2(power), largest_finite(dtype_));
+    if (random_.chance(kNamedShare)) {
+      const double named = random_.pick(kNamed);
+      if (named >= std::exp2(reach_.low) && named < std::exp2(reach_.high + 1)) magnitude = named;
+    }
+    const double value = random_.sign() * magnitude;
+    for (const double one : {value, -value}) {
+      if (one >= domain_.low && one <= domain_.high) return one;
+    }
+    return typical();
+  }
+
   double next() {
     switch (input_class_) {
       case InputClass::typical:
@@ -98,6 +129,7 @@ class RealSource {
       case InputClass::ties:
         return tie();
       case InputClass::edges: {
+        if (make_ != Make::numbers) return made();
         const double chosen = random_.unit();
         return chosen < 0.45 ? edge() : chosen < 0.65 ? written() : typical();
       }
@@ -139,9 +171,25 @@ class RealSource {
     return value == 0 ? std::copysign(0.0, random_.sign()) : value;
   }
 
-  // A number that people write down: a whole one, a short decimal, a power of ten.
+  // As data comes from elsewhere: probabilities, samples of sound, pixels, pixels in parts of the largest.
+  double made() {
+    switch (make_) {
+      case Make::shares:
+        return near(random_.unit());
+      case Make::waves:
+        return near(random_.uniform(-1, 1));
+      case Make::pixels:
+        return near(static_cast<double>(random_.integer(0, 255)));
+      default:
+        return near(static_cast<double>(random_.integer(0, 255)) / 255);
+    }
+  }
+
+  // A number that people write down: a whole one, a short decimal, a power of ten, one with a name.
   double written() {
-    switch (random_.integer(0, 3)) {
+    switch (random_.integer(0, 4)) {
+      case 4:
+        return near(random_.sign() * random_.pick(kNamed));
       case 0:
         return near(static_cast<double>(random_.integer(-16, 16)));
       case 1:
@@ -198,15 +246,6 @@ class RealSource {
     return inside(random_.sign() * smallest_subnormal(dtype_) * std::floor(std::exp2(random_.uniform(0, 20))));
   }
 
-  double wide() {
-    const double magnitude = std::min(std::exp2(random_.uniform(reach_.low, reach_.high + 1)), largest_finite(dtype_));
-    const double value = random_.sign() * magnitude;
-    for (const double one : {value, -value}) {
-      if (one >= domain_.low && one <= domain_.high) return one;
-    }
-    return typical();
-  }
-
   double inside(double value) const {
     return value >= domain_.low && value <= domain_.high ? value : std::clamp(value, domain_.low, domain_.high);
   }
@@ -219,6 +258,8 @@ class RealSource {
   Random& random_;
   std::vector<double> few_;
   bool whole_ = false;  // ties are whole numbers, many of them
+  Make make_ = Make::numbers;
+  double turn_ = 0;  // where in its reach the last wide number was
 };
 
 std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, InputClass input_class,
@@ -267,16 +308,24 @@ void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Ran
   for (std::size_t at = zeros ? 0 : row; at + row <= values.size(); at += row) {
     if (random.chance(0.5)) continue;
     for (std::size_t i = at; i < at + row; ++i) values[i] = zeros ? T{} : values[i - row];
+    // Or as its negative, or twice as large.
+    if constexpr (std::is_floating_point_v<T>) {
+      if (zeros || domain.low != -domain.high || !random.chance(0.25)) continue;
+      const T factor = random.pick({T{-1}, T{2}});
+      for (std::size_t i = at; i < at + row; ++i) values[i] *= factor;
+      at += row;
+    }
   }
 }
 
-// Of inputs that are built.
-constexpr double kBuiltShare = 0.35;
+// Of inputs that are built; of draws without anything negative.
+constexpr double kBuiltShare = 0.4;
+constexpr double kPositiveShare = 0.15;
 
 // How data is built that programs meet and chance hardly ever draws: mostly zeros, one element a row, a diagonal, a
-// triangle, columns of zeros, both halves of a matrix alike, signs in turn.
+// triangle, columns of zeros, both halves of a matrix alike, signs in turn; an identity, ones, columns alike.
 template <class T>
-void build(std::span<T> values, const Shape& shape, bool both_signs, Random& random) {
+void build(std::span<T> values, const Shape& shape, bool both_signs, double chosen, Random& random) {
   const std::size_t columns = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
   const std::size_t rows = shape.rank() < 2 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 2]);
   if (values.empty()) return;
@@ -285,8 +334,18 @@ void build(std::span<T> values, const Shape& shape, bool both_signs, Random& ran
       if (!kept(i / columns % rows, i % columns)) values[i] = T{};
     }
   };
-  const double chosen = random.unit();
-  if (chosen < 0.25) {
+  const bool ones = random.chance(0.5);
+  const auto to_ones = [&] {
+    for (T& value : values) value = value != T{} ? T{1} : T{};
+  };
+  if (chosen < 0.05) {
+    std::ranges::fill(values, T{1});
+  } else if (chosen < 0.09) {
+    // Every other column is as the one before.
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % columns % 2 == 1) values[i] = values[i - 1];
+    }
+  } else if (chosen < 0.28) {
     const double share = std::exp2(-random.uniform(1, 7));
     keep([&](std::size_t, std::size_t) { return random.chance(share); });
   } else if (chosen < 0.4) {
@@ -295,8 +354,10 @@ void build(std::span<T> values, const Shape& shape, bool both_signs, Random& ran
       if (c == 0) column = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(columns) - 1));
       return c == column;
     });
+    if (ones) to_ones();
   } else if (chosen < 0.5) {
     keep([](std::size_t r, std::size_t c) { return r == c; });
+    if (ones) to_ones();
   } else if (chosen < 0.65) {
     const bool lower = random.chance(0.5);
     keep([&](std::size_t r, std::size_t c) { return lower ? c <= r : c >= r; });
@@ -314,7 +375,8 @@ void build(std::span<T> values, const Shape& shape, bool both_signs, Random& ran
   } else if (chosen < 0.95 && both_signs) {
     if constexpr (std::is_floating_point_v<T>) {
       for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = i % 2 == 0 ? std::fabs(values[i]) : -std::fabs(values[i]);
+        const std::size_t turn = ones ? i : i / columns;  // each element's, or each row's
+        values[i] = turn % 2 == 0 ? std::fabs(values[i]) : -std::fabs(values[i]);
       }
     }
   } else {
@@ -322,11 +384,13 @@ void build(std::span<T> values, const Shape& shape, bool both_signs, Random& ran
   }
 }
 
+constexpr float kShortTie = 8;
+constexpr std::size_t kLongestRamp = 256, kLongestSummedRamp = 16;
+
 // Patterns that programs meet and chance hardly ever draws: everything equal, in order, repeated, or of one sign.
 void arrange(std::span<float> values, std::size_t row, const Domain& domain, InputClass input_class, Patterns allowed,
-             Random& random) {
+             double chosen, Random& random) {
   if (values.empty()) return;
-  const double chosen = random.unit();
   if (input_class == InputClass::special && allowed.equal && chosen < 0.15 && domain.infinities &&
       domain.low == -domain.high) {
     std::ranges::fill(values, static_cast<float>(random.sign() * INFINITY));
@@ -334,6 +398,10 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
   }
   if (input_class == InputClass::ties) {
     if (!allowed.equal) return;
+    // Where they are summed they stay short: long sums of equal terms are exact only then.
+    if (!allowed.one_sign && chosen < 0.95 && domain.low == -domain.high) {
+      for (float& value : values) value = std::fmod(value, kShortTie);
+    }
     const auto period = static_cast<std::size_t>(std::exp2(random.uniform(0, 7)));
     if (chosen < 0.15) {
       std::ranges::fill(values, values[0]);
@@ -343,6 +411,20 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
       std::ranges::sort(values, std::greater<>());
     } else if (chosen < 0.5) {
       for (std::size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
+    } else if (chosen < 0.58 && row > 0) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % row];
+    } else if (chosen < 0.64 && domain.low == -domain.high && domain.far >= Domain().far) {
+      // Numbered, from each row's beginning or from the first, up or down: sums of such short numbers are exact.
+      const std::size_t from = row > 0 && random.chance(0.5) ? row : values.size();
+      const double step = random.pick({1.0, -1.0, 0.25});
+      const std::size_t longest = allowed.one_sign ? kLongestRamp : kLongestSummedRamp;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<float>(step * static_cast<double>(i % from % longest));
+      }
+    } else if (chosen < 0.7 && row > 1) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (2 * (i % row) >= row) values[i] = values[i - i % row + row - 1 - i % row];
+      }
     }
   }
   // Not special ones: NaN has no place in an order.
@@ -364,9 +446,8 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
 }
 
 // The like of integers and truth values, which no order of summation changes.
-void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool zeros, Random& random) {
+void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool zeros, double chosen, Random& random) {
   if (tensor.count() == 0) return;
-  const double chosen = random.unit();
   const auto count = static_cast<std::size_t>(tensor.count());
   const auto all = [&](auto values) {
     using T = typename decltype(values)::value_type;
@@ -384,7 +465,7 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
     } else if (chosen < 0.4 && std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i % 2 == 0);
     } else if (chosen < 0.55 && zeros) {
-      build(values, tensor.shape(), false, random);
+      build(values, tensor.shape(), false, random.unit(), random);
     }
   };
   switch (tensor.dtype()) {
@@ -403,6 +484,19 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
   }
 }
 
+// Square matrices, turned over their diagonal; others stay as they are.
+void transpose(Tensor& tensor) {
+  const Shape& shape = tensor.type().shape;
+  if (shape.rank() < 2 || shape[shape.rank() - 1] != shape[shape.rank() - 2]) return;
+  const auto n = static_cast<std::size_t>(shape[shape.rank() - 1]);
+  const auto values = tensor.as<float>();
+  for (std::size_t at = 0; n > 0 && at < values.size(); at += n * n) {
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t c = 0; c < r; ++c) std::swap(values[at + r * n + c], values[at + c * n + r]);
+    }
+  }
+}
+
 // Now and then two inputs of one type are the same, or have elements in common, or one is the other's negative.
 void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
   constexpr double kShare = 0.2;
@@ -417,6 +511,7 @@ void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
     const double chosen = random.unit();
     if (chosen < 0.4 || tensors[i].dtype() != DType::float32) {
       tensors[k] = tensors[i];
+      if (tensors[i].dtype() == DType::float32 && random.chance(0.4)) transpose(tensors[k]);
       continue;
     }
     const bool negative = chosen > 0.8 && other->domain.low == -other->domain.high;
@@ -426,6 +521,16 @@ void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
       if (chosen > 0.8 || random.chance(0.3)) to[at] = negative ? -from[at] : from[at];
     }
   }
+}
+
+// Two numbers below 1. Those of turns in a row fill the square evenly (a sequence of Roberts), so that what is chosen
+// by them comes up in an examination as often as its share says, and not by chance.
+std::pair<double, double> choices_of(std::optional<std::uint64_t> turn, std::size_t slot, Random& random) {
+  constexpr double kFirst = 0.7548776662466927, kSecond = 0.5698402909980532;
+  if (!turn) return {random.unit(), random.unit()};
+  const auto below_one = [](double value) { return value - std::floor(value); };
+  const auto number = static_cast<double>((*turn + 7 * slot) % 100000);
+  return {below_one(number * kFirst), below_one(number * kSecond)};
 }
 
 // A weight that came with values, as those of a model do.
@@ -445,21 +550,27 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Inp
       tensor.set_integer(i, draw_integer(tensor.dtype(), domain, spread, input_class, random));
     }
   } else {
-    RealSource source(domain, spread, input_class, tensor.dtype(), reach, random);
+    const bool few = input_class == InputClass::wide && reach.few >= 0;
+    RealSource source(domain, spread, few ? InputClass::typical : input_class, tensor.dtype(), reach, random);
     if (tensor.dtype() == DType::float32) {
       source.fill(tensor.as<float>());
     } else {
       for (std::int64_t i = 0; i < count; ++i) tensor.set_real(i, source.next());
     }
+    for (std::int64_t i = 0; few && i < std::min(reach.few, count); ++i) {
+      tensor.set_real(random.integer(0, count - 1), source.wide());
+    }
   }
 }
 
-std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed) {
+std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed,
+                                const Drawing& drawing) {
   Random random(seed);
   static const Domain kAnywhere;
   std::vector<Tensor> tensors;
-  const std::vector<Reach> reaches =
-      input_class == InputClass::wide ? draw_reaches(graph, random) : std::vector<Reach>(graph.inputs.size());
+  const std::vector<Reach> reaches = input_class == InputClass::wide
+                                         ? draw_reaches(graph, drawing.turn.value_or(random.bits() >> 1), random)
+                                         : std::vector<Reach>(graph.inputs.size());
   const Patterns patterns = patterns_of(graph);
   std::size_t next_constant = 0;
   for (std::size_t slot = 0; slot < graph.inputs.size(); ++slot) {
@@ -475,7 +586,8 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
     Tensor tensor(input.type);
     const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
     const auto& spread = input.declared->spread;
-    const Domain& domain = reader ? reader->domain : kAnywhere;
+    Domain domain = reader ? reader->domain : kAnywhere;
+    domain.nans = domain.nans && patterns.nans;
     draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reaches[slot]);
     if (input_class != InputClass::typical) {
       const Shape& shape = input.type.shape;
@@ -483,12 +595,13 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
       // Sums of few and very small terms lose more than of many.
       const bool few = input_class != InputClass::wide || patterns.one_sign;
       const bool zeros = patterns.zeros && few && domain.low <= 0 && domain.high >= 0;
+      const auto [first, second] = choices_of(drawing.turn, slot, random);
       if (tensor.dtype() != DType::float32) {
-        arrange_exact(tensor, row, domain, zeros, random);
-      } else if (zeros && random.chance(kBuiltShare)) {
-        build(tensor.as<float>(), shape, domain.low == -domain.high, random);
+        arrange_exact(tensor, row, domain, zeros, second, random);
+      } else if (zeros && first < kBuiltShare) {
+        build(tensor.as<float>(), shape, domain.low == -domain.high, second, random);
       } else {
-        arrange(tensor.as<float>(), row, domain, input_class, patterns, random);
+        arrange(tensor.as<float>(), row, domain, input_class, patterns, second, random);
       }
       if (tensor.dtype() == DType::float32) {
         RealSource(domain, nullptr, input_class, tensor.dtype(), {}, random).finish_special(tensor.as<float>());
@@ -496,9 +609,20 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
     }
     tensors.push_back(std::move(tensor));
   }
+  // Now and then nothing is negative in any of them: short numbers, whose sums are exact.
+  if (input_class == InputClass::ties && patterns.equal && random.chance(kPositiveShare)) {
+    for (std::size_t slot = 0; slot < tensors.size(); ++slot) {
+      const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
+      const bool free = graph.inputs[slot].role != Role::constant && !has_own_values(graph.inputs[slot]);
+      if (!free || tensors[slot].dtype() != DType::float32) continue;
+      if (reader != nullptr && reader->domain.low != -reader->domain.high) continue;
+      for (float& value : tensors[slot].as<float>()) value = std::fabs(value);
+    }
+  }
   // Where one input alone may be far out (reach.h), the other must not follow it.
   const bool may_be_alike = input_class == InputClass::wide ? patterns.one_sign : patterns.equal;
   if (input_class != InputClass::typical && may_be_alike) relate(graph, tensors, random);
+  if (drawing.change) drawing.change(tensors);
   for (const GraphNode& node : graph.nodes) {
     if (!node.call.op->draw) continue;
     std::vector<Tensor*> own;

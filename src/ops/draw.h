@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/tensor.h"
@@ -11,9 +13,17 @@
 
 namespace kw::ops {
 
+struct Drawing {
+  // May change what was drawn, within its domains, before operators correct it.
+  std::function<void(std::vector<Tensor>&)> change = {};
+  // Which of an examination's wide draws this is: they take turns (reach.h). None: any.
+  std::optional<std::uint64_t> turn = {};
+};
+
 // One tensor for each of graph.inputs (constants, and weights that come with values, as they are). The same seed gives
 // the same bits.
-std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed);
+std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed,
+                                const Drawing& drawing = {});
 
 // Fills one tensor by a domain and, for typical values, a spread (null: normal around 0, cut to the domain).
 void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,

@@ -99,6 +99,7 @@ class Drawing {
   static constexpr int kTries = 60;
   static constexpr std::int64_t kTimesOwn = 4;
   static constexpr double kEqualShare = 0.15;
+  static constexpr double kTurnedShare = 0.2;    // of telling ones
   static constexpr std::size_t kOneLongIn = 12;  // shapes, at most
   // All of them together may cost so many times the task's own shape, or this.
   static constexpr double kTimesCost = 10;
@@ -137,6 +138,7 @@ class Drawing {
   }
 
   Lengths telling() {
+    if (!result_.empty() && random_.chance(kTurnedShare)) return turned(result_.back());
     Lengths lengths = task_.lengths;
     const double share = random_.pick({0.3, 0.6, 1.0});
     const bool tiny = random_.chance(0.2);  // there 1, 2 and 3 meet each other
@@ -147,6 +149,13 @@ class Drawing {
         value = std::max<std::int64_t>(telling_length(value, random_), 1);
       }
     }
+    return lengths;
+  }
+
+  // As the one before, with two of its lengths exchanged: as many elements, for whoever takes that for the shape.
+  Lengths turned(Lengths lengths) {
+    const auto any = [&] { return std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1)); };
+    std::swap(any()->second, any()->second);
     return lengths;
   }
 

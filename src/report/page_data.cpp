@@ -13,6 +13,7 @@
 #include "report/json_parts.h"
 #include "report/kernel_words.h"
 #include "report/published.h"
+#include "report/tables.h"
 #include "report/task_words.h"
 
 namespace kw::report {
@@ -471,6 +472,9 @@ Result<std::string> page_data(const store::Store& store, std::span<const std::in
     for (const Change& one : changes_between(figures[0], figures[i])) changes.push_back(json_of(one, tasks));
     json["changes"].push_back({{"from", 0}, {"to", i}, {"tasks", std::move(changes)}});
   }
+  const Table devices = device_table(figures);
+  json["devices"] = {{"heads", Json::array()}, {"rows", devices.rows}, {"notes", devices.notes}};
+  for (const Table::Column& column : devices.columns) json["devices"]["heads"].push_back(column.name);
   json["strings"] = strings.take();
   return json.dump();
 }

@@ -17,7 +17,8 @@
 //       notes, settings, build, time_ns, terms, noise, roof_fraction, max_error, fastest: RATIO or null, rivals:
 //       [RATIO], left_out: [{rival, version, why}], source (null: left out), source_left_out, ancestors: [{what,
 //       judged, author, file, notes, settings, difference, difference_words}], more_ancestors}}]}],
-//   changes: [{from, to (numbers of runs), tasks: [{task, kind (report/comparison.h), ratio, low, high, rival, why}]}]
+//   changes: [{from, to (numbers of runs), tasks: [{task, kind (report/comparison.h), ratio, low, high, rival, why}]}],
+//   devices: {heads, rows: [of texts], notes} (report/tables.h; no rows where all runs are of one machine)
 //
 // where RATIO is {rival, version, median, low, high, pairs, claimed, time_ns, called}.
 //

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/paired_ratio.h"
 #include "report/comparison.h"
@@ -314,9 +316,69 @@ Table change_table(const RunFigures& before, const RunFigures& now) {
   return table;
 }
 
+namespace {
+
+// What a task came to on one device.
+std::string on_device_text(const Outcome& one, const std::string& rival) {
+  const auto beside = one.is_accepted() ? one.beside(rival) : std::nullopt;
+  if (!beside) return outcome_text(one);
+  const std::string against = rival == kBest ? " " + beside->rival : "";
+  const std::string text =
+      fmt::format("{} [{:.2f}, {:.2f}]{}", factor(beside->median), beside->low, beside->high, against);
+  return beside->claimed ? text : "(" + text + ")";
+}
+
+// Of the machine that most of the chosen candidates were judged on.
+const store::Machine* machine_of(const RunFigures& run) {
+  std::map<std::int64_t, int> uses;
+  for (const Outcome& one : run.outcomes) ++uses[one.machine];
+  const store::Machine* most = nullptr;
+  int count = 0;
+  for (const auto& [id, machine] : run.machines) {
+    if (uses[id] > count) most = &machine, count = uses[id];
+  }
+  return most;
+}
+
+}  // namespace
+
+Table device_table(std::span<const RunFigures> runs, const std::string& rival) {
+  Table table{
+      .title = fmt::format("Devices side by side: times as fast as {}", rival == kBest ? "the best rival" : rival),
+      .columns = {{"task"}}};
+  std::set<std::string> devices;
+  std::vector<std::string> tasks;  // of more than one run, in the order of the first
+  std::map<std::string, int> in_runs;
+  for (const RunFigures& run : runs) {
+    const store::Machine* machine = machine_of(run);
+    devices.insert(machine != nullptr ? machine->identity : "");
+    table.columns.push_back(
+        {fmt::format("{} on {}", run.run.name(), machine != nullptr ? machine->name : "no machine")});
+    for (const Outcome& one : run.outcomes) {
+      if (++in_runs[one.task] == 2) tasks.push_back(one.task);
+    }
+  }
+  if (devices.size() < 2) return table;
+  for (const std::string& task : tasks) {
+    std::vector<std::string> row = {task};
+    for (const RunFigures& run : runs) {
+      const auto found = std::ranges::find(run.outcomes, task, &Outcome::task);
+      row.push_back(found == run.outcomes.end() ? "" : on_device_text(*found, rival));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (!table.rows.empty()) {
+    table.notes = {
+        "each against a rival on its own device: the columns say where a kernel pays, not which device is faster",
+        "in parentheses: no difference is claimed"};
+  }
+  return table;
+}
+
 std::vector<Table> tables_of(std::span<const RunFigures> runs, const std::string& rival) {
   std::vector<Table> tables = {headline_table(runs), speed_table(runs)};
   for (std::size_t i = 1; i < runs.size(); ++i) tables.push_back(change_table(runs[0], runs[i]));
+  tables.push_back(device_table(runs, rival));
   for (const RunFigures& run : runs) {
     tables.push_back(category_table(run, rival));
     tables.push_back(limits_table(run));

@@ -26,6 +26,10 @@ Table stage_table(const RunFigures& run);
 // What changed from the first run to `now`: what got better or worse, and how much did not or was not compared.
 Table change_table(const RunFigures& before, const RunFigures& now);
 
+// Tasks that were judged on several machines or devices, a column each: how many times as fast as a rival each chosen
+// kernel is there. Without rows where all runs are of one machine.
+Table device_table(std::span<const RunFigures> runs, const std::string& rival = kBest);
+
 // All of them, as they are read. Several runs: the later ones beside the first.
 std::vector<Table> tables_of(std::span<const RunFigures> runs, const std::string& rival = kBest);
 

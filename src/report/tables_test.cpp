@@ -140,6 +140,26 @@ TEST(Tables, ShowOnlyChangesOutsideTheNoise) {
             "  1 task is in one of the two alone\n");
 }
 
+TEST(Tables, ShowDevicesSideBySide) {
+  std::vector<RunFigures> runs = {run_of(1, {accepted("Relu", 2, 1.5), accepted("Tanh", 2, 1)}),
+                                  run_of(2, {accepted("Relu", 3, 1.2), accepted("Abs", 2, 1)})};
+  runs[0].outcomes[0].against[1].claimed = true;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (Outcome& one : runs[i].outcomes) one.machine = static_cast<std::int64_t>(i + 1);
+    store::Machine& machine = runs[i].machines[static_cast<std::int64_t>(i + 1)];
+    machine.name = i == 0 ? "host" : "phone";
+    machine.identity = i == 0 ? "a" : "b";
+  }
+  const Table table = device_table(runs);
+  ASSERT_EQ(table.columns.size(), 3u);
+  EXPECT_EQ(table.columns[1].name, "r1 on host");
+  EXPECT_EQ(table.columns[2].name, "r2 on phone");
+  const std::vector<std::vector<std::string>> rows = {{"Relu", "1.50 [1.35, 1.65] mnn", "(1.20 [1.08, 1.32] mnn)"}};
+  EXPECT_EQ(table.rows, rows) << "of tasks of both";
+  runs[1].machines[2].identity = "a";
+  EXPECT_TRUE(device_table(runs).rows.empty()) << "one machine";
+}
+
 TEST(Tables, AreMarkdownThatNamesCannotBreak) {
   EXPECT_EQ(as_markdown({.title = "A <b>",
                          .columns = {{"task"}, {"time", true}},

@@ -64,6 +64,7 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
   if (verdict.noise) {
     print(out, "  noise          two copies of one kernel differ by up to {} here\n", percent_text(*verdict.noise));
   }
+  if (verdict.conditions) print(out, "  device         {}\n", text_of(*verdict.conditions));
   print(out, "  sandbox        {}\n", verdict.isolation);
 }
 

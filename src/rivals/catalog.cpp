@@ -69,22 +69,10 @@ bool tells_of_no_network(const std::string& text) {
   return std::ranges::any_of(kSigns, [&](std::string_view sign) { return text.find(sign) != std::string::npos; });
 }
 
-// A step of an installation; `otherwise` is what is wrong where it fails.
-Status run_logged(const std::vector<std::string>& words, const fs::path& log, const std::string& otherwise) {
-  const auto code = run_program(words, log, true, kMostInstallTime);
-  if (!code.ok()) return fail("{}: {}", otherwise, code.error().message);
-  if (*code == 0) return {};
-  const auto text = read_file(log);
-  const std::string said = text.ok() ? *text : "";
-  return fail("{}\n{}ended with {}:\n{}\nAll of it is in {}",
-              tells_of_no_network(said) ? "the network does not answer" : otherwise, joined(words), *code,
-              last_words(said), log.string());
-}
-
 Status make_environment(const RivalFile& rival, const fs::path& log) {
   const fs::path folder = rival.environment();
-  KW_CHECK(run_logged({"python3", "-I", "-m", "venv", folder.string()}, log,
-                      "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
+  KW_CHECK(run_step({"python3", "-I", "-m", "venv", folder.string()}, log,
+                    "there is no python3 that makes environments (on Debian: apt-get install python3-venv)"));
   if (rival.lock.empty()) return fail("{} has no list of hashes beside it", rival.file.string());
   const fs::path lock = folder / "packages.lock";
   KW_CHECK(write_file(lock, rival.lock));
@@ -105,13 +93,24 @@ Status make_environment(const RivalFile& rival, const fs::path& log) {
                                           "--no-deps",
                                           "-r",
                                           lock.string()};
-  KW_CHECK(run_logged(words, log, "pip does not find or install its packages"));
+  KW_CHECK(run_step(words, log, "pip does not find or install its packages"));
   return write_file(folder / kStamp, stamp_of(rival));
 }
 
 fs::path failure_file(const RivalFile& rival) { return rival.environment().string() + ".failed"; }
 
 }  // namespace
+
+Status run_step(const std::vector<std::string>& words, const fs::path& log, const std::string& otherwise) {
+  const auto code = run_program(words, log, true, kMostInstallTime);
+  if (!code.ok()) return fail("{}: {}", otherwise, code.error().message);
+  if (*code == 0) return {};
+  const auto text = read_file(log);
+  const std::string said = text.ok() ? *text : "";
+  return fail("{}\n{}ended with {}:\n{}\nAll of it is in {}",
+              tells_of_no_network(said) ? "the network does not answer" : otherwise, joined(words), *code,
+              last_words(said), log.string());
+}
 
 std::string stamp_of(const RivalFile& rival) {
   return fmt::format("{}{:016x}", joined(rival.packages), hash_of(rival.lock));

@@ -59,6 +59,9 @@ Status install(const RivalFile& rival);
 std::optional<std::string> failed_lately(const RivalFile& rival);
 Status remove(const RivalFile& rival);
 
+// A step of an installation, whose words go to `log`; `otherwise` is what is wrong where it fails.
+Status run_step(const std::vector<std::string>& words, const std::filesystem::path& log, const std::string& otherwise);
+
 // The program that speaks with kw for every rival.
 Result<std::filesystem::path> worker_program();
 

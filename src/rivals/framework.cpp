@@ -41,9 +41,10 @@ Json type_of(const TensorType& type) {
 // As rivals/shared/worker.py calls them.
 const char* word_of(Framework::Side side) { return side == Framework::Side::task ? "task" : "nothing"; }
 
-FrameworkStatus ask(Worker& worker, const Json& command, std::span<const int> descriptors, Clock::time_point deadline,
-                    Json* answer) {
-  const WorkerAnswer said = worker.ask(command.dump(), descriptors, deadline);
+FrameworkStatus ask(targets::Worker& worker, const Json& command, const targets::SharedCalls* shared,
+                    Clock::time_point deadline, Json* answer) {
+  using targets::WorkerAnswer;
+  const WorkerAnswer said = worker.ask(command.dump(), shared, deadline);
   switch (said.kind) {
     case WorkerAnswer::Kind::slow:
       return FrameworkFailure{.kind = FrameworkFailure::Kind::slow, .text = said.text};
@@ -56,23 +57,6 @@ FrameworkStatus ask(Worker& worker, const Json& command, std::span<const int> de
   if (!parsed.ok()) return refused(parsed.error().message);
   *answer = *std::move(parsed);
   return std::nullopt;
-}
-
-// Memory of the framework's own, to try it out.
-struct Stage {
-  std::unique_ptr<targets::Calls> calls;
-  std::unique_ptr<targets::Outputs> outputs;
-};
-
-Result<Stage> make_stage(const targets::Instance& instance, int calls) {
-  Stage stage;
-  KW_TRY(const targets::Target target, targets::target_of(judge::kUsualDevice));
-  KW_TRY(stage.calls, target.make_shared_calls());
-  Random random(1);
-  const std::vector<targets::Placement> places(static_cast<std::size_t>(calls), targets::Placement::aligned);
-  KW_CHECK(stage.calls->lay_out(instance, places, random));
-  KW_TRY(stage.outputs, target.make_shared_outputs(*stage.calls));
-  return stage;
 }
 
 void fill(const Stage& stage, const targets::Instance& instance, std::size_t call, const std::vector<Tensor>& tensors) {
@@ -116,36 +100,59 @@ SettingTrial trial_from_json(const std::string& text) {
   return trial;
 }
 
-Result<Framework> Framework::open(RivalFile rival, Patience patience) { return Framework(std::move(rival), patience); }
+Result<Framework> Framework::open(RivalFile rival, Patience patience) {
+  auto site = here(rival);
+  return Framework(std::move(site), std::move(rival), patience);
+}
+
+Framework Framework::open_at(std::unique_ptr<Site> site, RivalFile rival, Patience patience) {
+  return {std::move(site), std::move(rival), patience};
+}
 
 void Framework::start() {
-  if (worker_.alive()) return;
+  if (alive()) return;
   // What goes wrong here is said when the worker is needed.
-  if (auto worker = Worker::start(rival_); worker.ok()) worker_ = std::move(*worker);
+  if (auto worker = site_->start(); worker.ok()) worker_ = std::move(*worker);
+  awake_ = false;
+  entered_.clear();
+}
+
+std::string Framework::version() const {
+  const std::string wanted = site_->wanted_version();
+  if (!wanted.empty()) return wanted;
+  return found_version_.empty() ? rival_.version() : found_version_;
+}
+
+void Framework::runs_beside(targets::Device& device) {
+  if (!site_->enter(device)) return;
+  worker_.reset();
   awake_ = false;
   entered_.clear();
 }
 
 Status Framework::wake() {
-  if (worker_.alive() && awake_) return {};
+  if (alive() && awake_) return {};
   entered_.clear();
   overhead_of_.clear();
-  if (!worker_.alive()) {
-    KW_TRY(worker_, Worker::start(rival_));
+  if (!alive()) {
+    KW_TRY(worker_, site_->start());
   }
   awake_ = true;
   Json answer;
-  if (const FrameworkStatus outcome = ask(worker_, {{"do", "about"}}, {}, Clock::now() + patience_.start, &answer)) {
-    return fail("the worker of {} does not start: {}; kw rivals install {} --fresh makes its environment anew",
-                rival_.name, outcome->text, rival_.name);
+  if (const FrameworkStatus outcome =
+          ask(*worker_, {{"do", "about"}}, nullptr, Clock::now() + patience_.start, &answer)) {
+    const std::string remedy = site_->remedy();
+    return fail("the worker of {} does not start: {}{}{}", rival_.name, outcome->text, remedy.empty() ? "" : "; ",
+                remedy);
   }
   const About about = about_in(answer);
   settings_ = about.settings;
-  const std::string& version = about.version;
-  if (!rival_.own && version != rival_.version()) {
-    worker_ = Worker();
+  found_version_ = about.version;
+  const std::string wanted = site_->wanted_version();
+  if (!wanted.empty() && about.version != wanted) {
+    worker_.reset();
     return fail("its environment holds version {}, and {} is the one that was tried: kw rivals install {} --fresh",
-                version, rival_.version(), rival_.name);
+                about.version, wanted, rival_.name);
   }
   return {};
 }
@@ -154,7 +161,7 @@ Result<Framework::Model> Framework::model_of(const targets::Instance& instance) 
   weights_ = ops::draw_inputs(instance.graph, ops::InputClass::typical, kWeightsSeed);
   Model model;
   KW_TRY(model.text, suites::write_onnx(instance.graph, weights_));
-  model.folder = rival_.environment() / "models" / fmt::format("{:016x}", hash_of(model.text));
+  model.folder = site_->kept() / "models" / fmt::format("{:016x}", hash_of(model.text));
   std::error_code error;
   fs::create_directories(model.folder, error);
   if (error) return fail("{}: {}", model.folder.string(), error.message());
@@ -162,26 +169,27 @@ Result<Framework::Model> Framework::model_of(const targets::Instance& instance) 
   return model;
 }
 
-Result<FrameworkStatus> Framework::load(const std::string& model_file, const fs::path& folder,
-                                        const targets::Instance& instance, const std::string& setting, int threads,
-                                        Side side) {
+Result<FrameworkStatus> Framework::load(const Model& model, const targets::Instance& instance,
+                                        const std::string& setting, int threads, Side side) {
   KW_CHECK(wake());
+  ModelFiles files;
+  if (FrameworkStatus missing = site_->bring(model.folder, &files)) return missing;
   Json inputs = Json::array(), outputs = Json::array();
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     if (!instance.constant[i]) inputs.push_back(instance.graph.inputs[i].name);
   }
   for (int slot : instance.graph.outputs) outputs.push_back(instance.graph.names[static_cast<std::size_t>(slot)]);
   Json answer;
-  FrameworkStatus outcome = ask(worker_,
+  FrameworkStatus outcome = ask(*worker_,
                                 {{"do", "load"},
                                  {"of", word_of(side)},
-                                 {"model", model_file},
-                                 {"folder", folder.string()},
+                                 {"model", files.model},
+                                 {"folder", files.folder},
                                  {"setting", setting},
                                  {"threads", threads},
                                  {"inputs", inputs},
                                  {"outputs", outputs}},
-                                {}, Clock::now() + patience_.load, &answer);
+                                nullptr, Clock::now() + patience_.load, &answer);
   if (const std::string folded = outcome ? "" : folded_in(answer); !folded.empty()) outcome = refused(folded);
   return outcome;
 }
@@ -206,10 +214,10 @@ FrameworkStatus Framework::arrange(const targets::SharedCalls& shared, const tar
     for (const std::uint64_t offset : call.outputs) offsets[1].push_back(offset);
     calls.push_back(std::move(offsets));
   }
-  const int files[] = {shared.inputs_file, shared.outputs_file};
   Json answer;
+  if (!alive()) return FrameworkFailure{.kind = FrameworkFailure::Kind::crashed, .text = "its worker is gone"};
   const Json command = {{"do", "arrange"}, {"of", word_of(side)}, {"types", types}, {"calls", calls}};
-  return ask(worker_, command, files, deadline, &answer);
+  return ask(*worker_, command, &shared, deadline, &answer);
 }
 
 FrameworkStatus Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
@@ -220,8 +228,10 @@ FrameworkStatus Framework::run(std::uint32_t first, std::uint32_t count, std::ui
 FrameworkStatus Framework::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                                Clock::time_point deadline, Side side) {
   Json answer;
+  if (!alive()) return FrameworkFailure{.kind = FrameworkFailure::Kind::crashed, .text = "its worker is gone"};
   const Json command = {{"do", "run"}, {"of", word_of(side)}, {"first", first}, {"count", count}, {"warm", warm}};
-  if (FrameworkStatus outcome = ask(worker_, command, {}, std::min(deadline, Clock::now() + patience_.run), &answer)) {
+  if (FrameworkStatus outcome =
+          ask(*worker_, command, nullptr, std::min(deadline, Clock::now() + patience_.run), &answer)) {
     return outcome;
   }
   auto times = times_in(answer, count);
@@ -252,14 +262,14 @@ SettingTrial Framework::try_setting(const Model& model, const targets::Instance&
                                                                   : SettingTrial::State::failed,
                   trouble.text);
   };
-  const auto loaded = load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads);
+  const auto loaded = load(model, instance, setting, threads);
   if (!loaded.ok()) {
     trial.lasts = false;
     return missed(SettingTrial::State::failed, loaded.error().message);
   }
   if (*loaded) return stopped_by(**loaded);
   constexpr std::size_t kCalls = 2;
-  const auto stage = make_stage(instance, kCalls);
+  const auto stage = site_->make_stage(instance, kCalls);
   if (!stage.ok()) return missed(SettingTrial::State::failed, stage.error().message);
   if (const FrameworkStatus outcome =
           arrange(*stage->calls->shared_with(*stage->outputs), instance, Clock::now() + patience_.run)) {
@@ -307,6 +317,12 @@ fs::path Framework::trial_file(const Model& model, int threads) {
   return model.folder / fmt::format("{}-{}", threads, kTrialFile);
 }
 
+SettingTrial Framework::kept_trial(const targets::Instance& instance, int threads) {
+  const auto model = model_of(instance);
+  const auto kept = model.ok() ? read_file(trial_file(*model, threads)) : Result<std::string>(model.error());
+  return kept.ok() ? trial_from_json(*kept) : SettingTrial{.why = "not tried yet"};
+}
+
 SettingTrial Framework::tried(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return {.why = model.error().message};
@@ -350,7 +366,7 @@ FrameworkStatus Framework::enter(const targets::Instance& instance, int threads)
   const auto model = model_of(instance);
   if (!model.ok()) return refused(model.error().message);
   model_file_ = model->folder / "task.onnx";
-  if (worker_.alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
+  if (alive() && entered_ == model->text && threads_ == threads) return std::nullopt;
   trial_ = try_all(*model, instance, threads);
   if (!trial_.right()) {
     return FrameworkFailure{
@@ -365,7 +381,7 @@ FrameworkStatus Framework::enter(const targets::Instance& instance, int threads)
   if (const Status measured = measure_overhead_in(trial_.setting, threads); !measured.ok()) {
     return accident(measured.error().message);
   }
-  const auto loaded = load((model->folder / "task.onnx").string(), model->folder, instance, trial_.setting, threads);
+  const auto loaded = load(*model, instance, trial_.setting, threads);
   if (!loaded.ok()) return accident(loaded.error().message);
   if (*loaded) return accident((*loaded)->text);
   entered_ = model->text;
@@ -397,10 +413,9 @@ Status Framework::measure_overhead_in(const std::string& setting, int threads) {
   const std::vector<Tensor> kept = weights_;
   KW_TRY(const Model model, model_of(instance));
   weights_ = kept;
-  KW_TRY(const FrameworkStatus loaded,
-         load((model.folder / "task.onnx").string(), model.folder, instance, setting, threads, Side::nothing));
+  KW_TRY(const FrameworkStatus loaded, load(model, instance, setting, threads, Side::nothing));
   if (loaded) return fail("{} cannot run a model of one number: {}", rival_.name, loaded->text);
-  KW_TRY(const Stage stage, make_stage(instance, kOverheadCalls));
+  KW_TRY(const Stage stage, site_->make_stage(instance, kOverheadCalls));
   const auto deadline = [&] { return Clock::now() + patience_.run; };
   FrameworkStatus outcome = arrange(*stage.calls->shared_with(*stage.outputs), instance, deadline(), Side::nothing);
   double time_ns = 0;

@@ -14,6 +14,7 @@
 
 #include "judge/framework_rival.h"
 #include "rivals/catalog.h"
+#include "rivals/site.h"
 #include "rivals/worker.h"
 
 namespace kw::rivals {
@@ -46,6 +47,8 @@ class Framework final : public judge::FrameworkRival {
  public:
   // Starts no process yet.
   static Result<Framework> open(RivalFile rival, Patience patience = {});
+  // Elsewhere than on this machine.
+  static Framework open_at(std::unique_ptr<Site> site, RivalFile rival, Patience patience = {});
 
   // Starts its process and does not wait for it: whoever will need it soon has other things to do meanwhile.
   void start();
@@ -54,7 +57,8 @@ class Framework final : public judge::FrameworkRival {
   enum class Side { task, nothing };
 
   std::string name() const override { return rival_.name; }
-  std::string version() const override { return rival_.version(); }
+  std::string version() const override;
+  void runs_beside(targets::Device& device) override;
   judge::FrameworkStatus enter(const targets::Instance& instance, int threads) override;
   const std::vector<Tensor>& weights() const override { return weights_; }
   double overhead_ns() const override { return overhead_ns_; }
@@ -63,7 +67,9 @@ class Framework final : public judge::FrameworkRival {
   judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                              Clock::time_point deadline) override;
   std::vector<Shape> shapes(std::size_t call) const override;
-  void pin(int core) const override { worker_.pin(core); }
+  void pin(int core) const override {
+    if (worker_ != nullptr) worker_->pin(core);
+  }
 
   // How the task that it entered last went in trials, now or earlier.
   const SettingTrial& trial() const { return trial_; }
@@ -71,6 +77,8 @@ class Framework final : public judge::FrameworkRival {
   const std::filesystem::path& model_file() const { return model_file_; }
   // How a task went earlier; without starting anything where that is known, else it is tried now.
   SettingTrial tried(const targets::Instance& instance, int threads);
+  // The same without ever trying: a trial that failed where nothing is known.
+  SettingTrial kept_trial(const targets::Instance& instance, int threads);
   // Forgets what is remembered of a task's settings.
   Status forget(const targets::Instance& instance);
   // What a call costs beyond the operator, in the first setting.
@@ -82,16 +90,17 @@ class Framework final : public judge::FrameworkRival {
     std::filesystem::path folder;
   };
 
-  Framework(RivalFile rival, Patience patience) : rival_(std::move(rival)), patience_(patience) {}
+  Framework(std::unique_ptr<Site> site, RivalFile rival, Patience patience)
+      : site_(std::move(site)), rival_(std::move(rival)), patience_(patience) {}
 
   Result<Model> model_of(const targets::Instance& instance);
   // Where the trials of a model are kept.
   static std::filesystem::path trial_file(const Model& model, int threads);
   // An Error: the worker is gone. An FrameworkStatus: it said no.
   Status wake();
-  Result<judge::FrameworkStatus> load(const std::string& model_file, const std::filesystem::path& folder,
-                                      const targets::Instance& instance, const std::string& setting, int threads,
-                                      Side side = Side::task);
+  Result<judge::FrameworkStatus> load(const Model& model, const targets::Instance& instance, const std::string& setting,
+                                      int threads, Side side = Side::task);
+  bool alive() const { return worker_ != nullptr && worker_->alive(); }
   judge::FrameworkStatus arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
                                  Clock::time_point deadline, Side side);
   judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
@@ -101,10 +110,12 @@ class Framework final : public judge::FrameworkRival {
   SettingTrial try_all(const Model& model, const targets::Instance& instance, int threads);
   Status measure_overhead_in(const std::string& setting, int threads);
 
+  std::unique_ptr<Site> site_;
   RivalFile rival_;
   Patience patience_;
-  Worker worker_;
-  bool awake_ = false;  // the worker has said what it is
+  std::unique_ptr<targets::Worker> worker_;
+  std::string found_version_;  // as the worker said it
+  bool awake_ = false;         // the worker has said what it is
   std::vector<std::string> settings_;
   std::filesystem::path model_file_;
   std::string entered_;  // the model's text; empty: none

@@ -14,8 +14,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/process.h"
-
 namespace kw::rivals {
 namespace {
 
@@ -30,7 +28,7 @@ constexpr int kLink = 3;
 
 }  // namespace
 
-std::string Worker::Process::end(std::chrono::milliseconds patience) {
+std::string LocalWorker::Process::end(std::chrono::milliseconds patience) {
   if (pid == 0) return {};
   link.close_now();
   int status = 0;
@@ -52,7 +50,21 @@ std::string Worker::Process::end(std::chrono::milliseconds patience) {
   return how;
 }
 
-Result<Worker> Worker::start(const RivalFile& rival) {
+Program confined_program(std::vector<std::string> words) {
+  struct sysinfo system = {};
+  ::sysinfo(&system);
+  const std::uint64_t half = std::uint64_t{system.totalram} * system.mem_unit / 2;
+  return {.words = std::move(words),
+          .variables = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
+                        "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},
+          .only_these_variables = true,
+          .off_network = true,
+          .ends_with_us = true,
+          .memory_bytes = std::min(kMostMemory, half),
+          .file_bytes = kMostFile};
+}
+
+Result<std::unique_ptr<targets::Worker>> LocalWorker::start(const RivalFile& rival) {
   KW_TRY(const std::filesystem::path program, worker_program());
   int ends[2] = {};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -61,34 +73,27 @@ Result<Worker> Worker::start(const RivalFile& rival) {
   sandbox::Descriptor ours(ends[0]), theirs(ends[1]);
   // -I: nothing of the working folder, the environment or the user's own packages; where the latter are what is meant,
   // the last word names their folders. -B: nothing is written beside the sources.
-  Program worker{.words = {rival.python().string(), "-I", "-B", program.string(), rival.file.string(),
-                           std::to_string(kLink), rival.own ? rival.own->path : ""},
-                 .variables = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8", "OMP_NUM_THREADS=1",
-                               "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"},
-                 .only_these_variables = true,
-                 .third = theirs.get(),
-                 .off_network = true,
-                 .ends_with_us = true};
-  struct sysinfo system = {};
-  ::sysinfo(&system);
-  const std::uint64_t half = std::uint64_t{system.totalram} * system.mem_unit / 2;
-  worker.memory_bytes = std::min(kMostMemory, half);
-  worker.file_bytes = kMostFile;
+  Program worker = confined_program({rival.python().string(), "-I", "-B", program.string(), rival.file.string(),
+                                     std::to_string(kLink), rival.own ? rival.own->path : ""});
+  worker.third = theirs.get();
   const auto pid = start_program(worker);
   if (!pid.ok()) return fail("the rival {} cannot be started: {}", rival.name, pid.error().message);
-  Worker started;
-  started.process_ = std::make_unique<Process>();
-  started.process_->pid = *pid;
-  started.process_->link = std::move(ours);
-  return started;
+  auto started = std::make_unique<LocalWorker>();
+  started->process_ = std::make_unique<Process>();
+  started->process_->pid = *pid;
+  started->process_->link = std::move(ours);
+  return std::unique_ptr<targets::Worker>(std::move(started));
 }
 
-WorkerAnswer Worker::ask(const std::string& command, std::span<const int> descriptors, Clock::time_point deadline) {
-  using Kind = WorkerAnswer::Kind;
+targets::WorkerAnswer LocalWorker::ask(const std::string& command, const targets::SharedCalls* shared,
+                                       Clock::time_point deadline) {
+  using Kind = targets::WorkerAnswer::Kind;
   if (!alive()) return {Kind::gone, "its worker is gone"};
   const int link = process_->link.get();
   sandbox::Packet packet;
-  if (sandbox::send_packet(link, std::as_bytes(std::span(command)), descriptors)) {
+  std::vector<int> files;
+  if (shared != nullptr) files = {shared->inputs_file, shared->outputs_file};
+  if (sandbox::send_packet(link, std::as_bytes(std::span(command)), files)) {
     pollfd waiting{link, POLLIN, 0};
     int ready = 0;
     do {
@@ -109,7 +114,7 @@ WorkerAnswer Worker::ask(const std::string& command, std::span<const int> descri
   return {Kind::answered, std::string(reinterpret_cast<const char*>(packet.bytes.data()), packet.bytes.size())};
 }
 
-void Worker::pin(int core) const {
+void LocalWorker::pin(int core) {
   if (!alive()) return;
   cpu_set_t cores;
   CPU_ZERO(&cores);

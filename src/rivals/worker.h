@@ -1,42 +1,35 @@
-// A rival's worker: a process of its own that runs a framework, and the packets that pass between it and us. What they
-// say stands in rivals/shared/worker.py.
+// A rival's worker on this machine: a process of its own that runs a framework, and the packets that pass between it
+// and us. What they say stands in rivals/shared/worker.py.
 #pragma once
 
 #include <chrono>
 #include <memory>
-#include <span>
 #include <string>
+#include <vector>
 
+#include "base/process.h"
 #include "base/result.h"
 #include "rivals/catalog.h"
 #include "sandbox/protocol.h"
+#include "targets/worker.h"
 
 namespace kw::rivals {
 
 using Clock = std::chrono::steady_clock;
 
-// What came of a question.
-struct WorkerAnswer {
-  enum class Kind {
-    answered,
-    slow,  // no answer in time, which a busy machine can do to it
-    gone   // the process has ended
-  } kind = Kind::answered;
-  std::string text;  // the answer, or how the process ended
-};
+// How a framework's program, or another that works on a model from outside, is started: off the network where the
+// system allows it, with few variables, and with limits of memory and of what it writes.
+Program confined_program(std::vector<std::string> words);
 
-// Ends with its object. Off the network where the system allows it; nothing that it prints reaches anyone.
-class Worker {
+// Off the network where the system allows it; nothing that it prints reaches anyone.
+class LocalWorker final : public targets::Worker {
  public:
-  static Result<Worker> start(const RivalFile& rival);
+  static Result<std::unique_ptr<targets::Worker>> start(const RivalFile& rival);
 
-  // The answer to one command. Where the process is gone or does not answer in time, it is killed, and every later
-  // question finds it gone.
-  WorkerAnswer ask(const std::string& command, std::span<const int> descriptors, Clock::time_point deadline);
-
-  bool alive() const { return process_ != nullptr; }
-  // All its threads onto one core.
-  void pin(int core) const;
+  targets::WorkerAnswer ask(const std::string& command, const targets::SharedCalls* shared,
+                            Clock::time_point deadline) override;
+  bool alive() const override { return process_ != nullptr; }
+  void pin(int core) override;
 
  private:
   struct Process {

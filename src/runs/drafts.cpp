@@ -14,8 +14,9 @@ Result<std::vector<compose::Technique>> techniques_for(const std::string& device
 Result<std::vector<compose::Draft>> drafts_for(const std::string& device, const ops::Graph& graph,
                                                const std::vector<compose::Technique>& techniques) {
   KW_TRY(const targets::Target target, targets::target_of(device));
-  KW_TRY(std::vector<compose::Draft> drafts, compose::drafts_of(graph, techniques));
-  if (!target.plain_kernel) return drafts;
+  KW_TRY(std::vector<compose::Draft> drafts,
+         compose::drafts_of(graph, techniques, compose::Parts::inlined, target.compose));
+  if (target.compose || !target.plain_kernel) return drafts;
   for (compose::Draft& draft : drafts) {
     if (draft.technique != compose::kPlain) continue;
     KW_TRY(draft.source, target.plain_kernel(graph));

@@ -95,6 +95,18 @@ Status install_usual(const RivalSetup& setup) {
   return {};
 }
 
+// With commas between them.
+Result<std::vector<RivalFile>> rivals_by_name(const std::string& named, const RivalSetup& setup) {
+  std::vector<RivalFile> wanted;
+  std::istringstream words(named);
+  for (std::string name; std::getline(words, name, ',');) {
+    KW_TRY(RivalFile rival, rivals::find_rival(name, setup.python));
+    if (std::ranges::find(wanted, name, &RivalFile::name) != wanted.end()) return fail("{} is named twice", name);
+    wanted.push_back(std::move(rival));
+  }
+  return wanted;
+}
+
 }  // namespace
 
 Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup& setup) {
@@ -112,6 +124,7 @@ std::string Rivals::names() const {
 }
 
 Result<Rivals> Rivals::choose(const std::string& named, const RivalSetup& setup) {
+  if (setup.on_device) return choose_on_device(named, setup);
   Rivals chosen;
   chosen.best_ = named == "best";
   if (named == "none") return chosen;
@@ -124,12 +137,7 @@ Result<Rivals> Rivals::choose(const std::string& named, const RivalSetup& setup)
       return fail("no rival is installed to be the best: kw rivals install mnn, kw rivals install onnxruntime");
     }
   } else {
-    std::istringstream words(named);
-    for (std::string name; std::getline(words, name, ',');) {
-      KW_TRY(RivalFile rival, rivals::find_rival(name, setup.python));
-      if (std::ranges::find(wanted, name, &RivalFile::name) != wanted.end()) return fail("{} is named twice", name);
-      wanted.push_back(std::move(rival));
-    }
+    KW_TRY(wanted, rivals_by_name(named, setup));
   }
   for (RivalFile& rival : wanted) {
     const Status there = rival.installed() ? Status() : install_telling(rival, setup, true);
@@ -143,7 +151,33 @@ Result<Rivals> Rivals::choose(const std::string& named, const RivalSetup& setup)
   return chosen;
 }
 
+Result<Rivals> Rivals::choose_on_device(const std::string& named, const RivalSetup& setup) {
+  Rivals chosen;
+  chosen.on_device_ = true;
+  chosen.best_ = named == "best";
+  if (named == "none") return chosen;
+  const bool unnamed = named.empty() || named == "best" || named == "all";
+  KW_TRY(
+      std::vector<RivalFile> wanted,
+      rivals_by_name(unnamed ? fmt::format("{}", fmt::join(rivals::ready_on(*setup.on_device), ",")) : named, setup));
+  for (RivalFile& rival : wanted) {
+    // Models for a library are converted by what is installed here.
+    const bool converts = setup.on_device->libraries.contains(rival.name) && rival.name != "onnxruntime";
+    if (converts && !rival.installed()) {
+      if (const Status there = install_telling(rival, setup, true); !there.ok()) {
+        chosen.absent_.push_back(std::make_unique<rivals::Absent>(rival.name, there.error().message));
+        continue;
+      }
+    }
+    auto site =
+        rivals::on_device(rival, {.there = *setup.on_device, .may_install = setup.may_install, .tell = setup.tell});
+    chosen.frameworks_.push_back(std::make_unique<Framework>(Framework::open_at(std::move(site), std::move(rival))));
+  }
+  return chosen;
+}
+
 void Rivals::start() const {
+  if (on_device_) return;  // the judge brings the device, later
   for (const auto& framework : frameworks_) framework->start();
 }
 
@@ -156,7 +190,9 @@ Result<std::vector<judge::FrameworkRival*>> Rivals::of(const Task& task, int thr
   judge::FrameworkRival* best = nullptr;
   double least_ns = 0;
   for (const auto& framework : frameworks_) {
-    const rivals::SettingTrial trial = framework->tried(instance, threads);
+    // On a device nothing is tried before it is there: the first time all take part.
+    const rivals::SettingTrial trial =
+        on_device_ ? framework->kept_trial(instance, threads) : framework->tried(instance, threads);
     if (!trial.right()) continue;
     if (best == nullptr || trial.net_ns() < least_ns) best = framework.get(), least_ns = trial.net_ns();
   }

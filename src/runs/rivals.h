@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "rivals/framework.h"
+#include "rivals/on_device.h"
 
 namespace kw::runs {
 
@@ -20,6 +21,7 @@ struct RivalSetup {
   bool may_install = true;
   std::string python = {};                                                        // the user's own; empty: python3
   std::function<void(const std::string& line)> tell = [](const std::string&) {};  // what is done, and what fails
+  std::optional<rivals::DeviceFrameworks> on_device = {};                         // kernels run there: so do they
 };
 
 // A framework by its name, installed on the way where it is missing and that is not forbidden.
@@ -27,7 +29,8 @@ Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup&
 
 class Rivals {
  public:
-  // By name with commas; "best", "none", or "": all that are installed.
+  // By name with commas; "best", "none", or "": all that are installed. On a device behind a link those are the ones of
+  // which its table names a library, or that were named before; nothing is installed there unasked.
   static Result<Rivals> choose(const std::string& named, const RivalSetup& setup);
 
   // What chooses the same again: "mnn,onnxruntime", "best" or "none".
@@ -42,7 +45,10 @@ class Rivals {
  private:
   std::vector<std::unique_ptr<rivals::Framework>> frameworks_;
   std::vector<std::unique_ptr<judge::FrameworkRival>> absent_;
+  static Result<Rivals> choose_on_device(const std::string& named, const RivalSetup& setup);
+
   bool best_ = false;
+  bool on_device_ = false;
 };
 
 }  // namespace kw::runs

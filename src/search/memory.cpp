@@ -12,6 +12,8 @@ namespace {
 
 // So far apart in size (log2), a lesson counts half.
 constexpr double kHalfAt = 2;
+// What won on another machine or device, against the same here.
+constexpr double kElsewhere = 0.5;
 // Of the fit of what single values do.
 constexpr int kSweeps = 10;
 constexpr double kFewTrials = 1;
@@ -51,12 +53,17 @@ Result<std::vector<PastResult>> recall(const store::Store& store, const std::str
                                        const ops::Graph& graph, const Space& space) {
   KW_TRY(const auto kept, store::lessons_of(store, machine_identity, family_of(graph)));
   std::vector<PastResult> lessons;
-  for (const store::Lesson& one : kept) {
+  const auto add = [&](const store::Lesson& one, double trust) {
     const std::optional<Point> point = point_of(space, one);
-    if (!point) continue;
+    if (!point) return;
     const double apart = std::fabs(one.size - size_of(graph));
-    lessons.push_back({*point, one.time, one.task == graph.task->name ? 1 : std::exp2(-apart / kHalfAt) * 0.9});
-  }
+    const double likeness = one.task == graph.task->name ? 1 : std::exp2(-apart / kHalfAt) * 0.9;
+    lessons.push_back({*point, one.time, trust * likeness});
+  };
+  for (const store::Lesson& one : kept) add(one, 1);
+  if (std::ranges::find(kept, graph.task->name, &store::Lesson::task) != kept.end()) return lessons;
+  KW_TRY(const auto winners, store::winners_elsewhere(store, machine_identity, family_of(graph)));
+  for (const store::Lesson& one : winners) add(one, kElsewhere);
   return lessons;
 }
 

@@ -1,7 +1,8 @@
 // Memory across tasks: what won on one task is tried first on its likes, and what never wins is tried last.
 //
 // Like are tasks of the same operators; the nearer in size, the more a lesson counts. Lessons are kept in the store,
-// for each machine apart.
+// for each machine and device apart. Where a task was never searched on this one, what won on others of the record
+// counts too, half as much: a search on a phone begins with what won on the host.
 #pragma once
 
 #include <string>

@@ -65,10 +65,25 @@ TEST_F(Memory, CountsATaskOfAnotherSizeLessTheFartherItIs) {
   EXPECT_LT(weight_for(16'000), weight_for(1000));
 }
 
-TEST_F(Memory, IsOfOneMachineAndOneFamily) {
+TEST_F(Memory, StartsOnAnotherDeviceFromWhatWonHere) {
   const Task task = task_by_hand("mine", "Relu", 1000);
   remember_one(task);
-  EXPECT_TRUE(recall(store_, "another machine", *ops::resolve(task), space_)->empty());
+  const auto elsewhere = recall(store_, "a phone", *ops::resolve(task), space_);
+  ASSERT_EQ(elsewhere->size(), 1u) << "the winner alone";
+  EXPECT_EQ(elsewhere->at(0).point.picks[0], 1u);
+  EXPECT_EQ(elsewhere->at(0).weight, 0.5);
+  // The strategy that is usual tries it before anything else.
+  const auto first = find_strategy("auto")->make({.space = &space_, .seed = 1, .lessons = *elsewhere})->propose(1);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0], elsewhere->at(0).point);
+  // Once it was searched there, what was found there counts.
+  remember_one(task, "a phone");
+  EXPECT_EQ(recall(store_, "a phone", *ops::resolve(task), space_)->size(), 2u);
+}
+
+TEST_F(Memory, IsOfOneFamily) {
+  const Task task = task_by_hand("mine", "Relu", 1000);
+  remember_one(task);
   const Task other = task_by_hand("other", "Abs", 1000);
   EXPECT_TRUE(recall(store_, kMachine, *ops::resolve(other), space_)->empty());
 }

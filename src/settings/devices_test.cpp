@@ -41,6 +41,21 @@ TEST_F(DevicesByName, SayWhatIsWrongWithTheirTable) {
   EXPECT_NE(device_named("board").error().message.find("'key' is not one of its settings"), std::string::npos);
 }
 
+TEST_F(DevicesByName, NameTheFrameworksThatLieOnThem) {
+  say("kernelwright/kw.toml",
+      "[device.phone]\non = \"adb:R58\"\ncore = 7\npython = \"python3.12\"\nmnn = \"/data/local/tmp/libMNN.so\"\n"
+      "[device.board]\non = \"ssh:b\"\nncnn = \"libncnn.so\"\n");
+  const auto there = frameworks_on("adb:R58#7");
+  ASSERT_FALSE(there.ok()) << "the board's table is wrong";
+  EXPECT_NE(there.error().message.find("ncnn is a path on the device, from / on"), std::string::npos);
+  say("kernelwright/kw.toml",
+      "[device.phone]\non = \"adb:R58\"\ncore = 7\npython = \"python3.12\"\nmnn = \"/data/local/tmp/libMNN.so\"\n");
+  EXPECT_EQ(frameworks_on("adb:R58#7")->python, "python3.12");
+  EXPECT_EQ(frameworks_on("adb:R58#7")->libraries,
+            (std::map<std::string, std::string>{{"mnn", "/data/local/tmp/libMNN.so"}}));
+  EXPECT_TRUE(frameworks_on("adb:R58")->libraries.empty());
+}
+
 // A folder from anywhere must not choose a program that is run.
 TEST_F(DevicesByName, OfAFolderNeedTrust) {
   say("kw.toml", "target = \"command:evil\"\n[device.phone]\non = \"command:evil\"\n");
@@ -50,6 +65,19 @@ TEST_F(DevicesByName, OfAFolderNeedTrust) {
   EXPECT_EQ(reaching->size(), 2u);
   say("kw.toml", "target = \"emulated:aarch64\"\n");
   EXPECT_EQ(setting("target"), "emulated:aarch64");
+}
+
+// Nor may it have its kernels run on a device of the user's, by the user's own name for it.
+TEST_F(DevicesByName, AreNotAFoldersToChoose) {
+  say("kernelwright/kw.toml", "[device.phone]\non = \"adb:R58\"\n[device.small]\non = \"emulated:aarch64\"\n");
+  say("kw.toml", "target = \"phone\"\n");
+  EXPECT_EQ(setting("target"), "");
+  say("kw.toml", "target = \"small\"\n");
+  EXPECT_EQ(setting("target"), "small");
+  // The user's own file may.
+  say("kw.toml", "");
+  say("kernelwright/kw.toml", "target = \"phone\"\n[device.phone]\non = \"adb:R58\"\n");
+  EXPECT_EQ(setting("target"), "phone");
 }
 
 }  // namespace

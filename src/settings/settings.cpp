@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/terminal.h"
 #include "base/toml.h"
+#include "settings/devices.h"
 #include "settings/trust.h"
 #include "targets/names.h"
 
@@ -65,8 +66,10 @@ std::string reach_of(const Setting& setting, const std::string& value, const fs:
   if (setting.name == "python") return "it names a program that is run";
   if (setting.name == "model") return "it names programs that are run, or addresses to which texts and keys are sent";
   if (setting.name == "device") return "it names devices, and programs that reach them";
-  if (setting.name == "target" && targets::reached_by_a_program(value)) {
-    return "it names a device that a program reaches";
+  if (setting.name == "target") {
+    // It may be one of the user's own names for such a device.
+    const auto device = device_named(value);
+    if (!device.ok() || targets::reached_by_a_program(*device)) return "it names a device that a program reaches";
   }
   if (setting.kind == Kind::path && !is_below(folder, value)) return "it names a place outside of the folder";
   return {};

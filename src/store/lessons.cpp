@@ -1,5 +1,7 @@
 #include "store/lessons.h"
 
+#include <tuple>
+
 #include "store/seal.h"
 
 namespace kw::store {
@@ -41,6 +43,28 @@ Result<std::vector<Lesson>> lessons_of(const Store& store, const std::string& ma
     Lesson one{rows.text(0), rows.text(1), rows.real(2), rows.text(3), rows.text(4), rows.real(5), rows.text(6)};
     // One that came from elsewhere would send every search astray.
     if (is_seal_of(content_of(machine_identity, one, one.at), rows.text(7))) lessons.push_back(std::move(one));
+  }
+}
+
+Result<std::vector<Lesson>> winners_elsewhere(const Store& store, const std::string& machine_identity,
+                                              const std::string& family) {
+  KW_TRY(Statement rows,
+         store.database().prepare("SELECT family, task, size, technique, settings, time, at, seal, machine FROM lesson "
+                                  "WHERE machine != ? AND family = ? ORDER BY machine, task, technique, time"));
+  rows.bind(machine_identity).bind(family);
+  std::vector<Lesson> winners;
+  std::tuple<std::string, std::string, std::string> last;
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) return winners;
+    Lesson one{rows.text(0), rows.text(1), rows.real(2), rows.text(3), rows.text(4), rows.real(5), rows.text(6)};
+    const std::string machine = rows.text(8);
+    if (!is_seal_of(content_of(machine, one, one.at), rows.text(7))) continue;
+    // The fastest comes first.
+    if (const auto search = std::tuple(machine, one.task, one.technique); search != last) {
+      last = search;
+      winners.push_back(std::move(one));
+    }
   }
 }
 

@@ -26,6 +26,9 @@ Status add_lessons(const Store& store, const std::string& machine_identity, std:
 // All of a family, or of all families where it is empty; the best first.
 Result<std::vector<Lesson>> lessons_of(const Store& store, const std::string& machine_identity,
                                        const std::string& family);
+// Of all other machines and devices of the record, of a family: with each technique on each task the settings that won.
+Result<std::vector<Lesson>> winners_elsewhere(const Store& store, const std::string& machine_identity,
+                                              const std::string& family);
 // How many were forgotten; an empty family means all.
 Result<int> forget_lessons(const Store& store, const std::string& family);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,13 @@ struct IsolationPart {
   std::string name;
   bool there = false;
   std::string needs = {};
+};
+
+// What is known of a kernel besides its code, to whoever looks into that.
+struct CodeQuestion {
+  // Where calls were at random moments (LoadedKernel::run_sampled); empty: not known.
+  std::span<const std::uint64_t> samples = {};
+  std::string core = {};  // cycles are of that core, where there is a model of it; empty: of the device's own
 };
 
 // What became of a source: for a person or a model, and for programs.

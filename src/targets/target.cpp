@@ -101,7 +101,7 @@ BuildOptions build_options(const std::string& device) {
   return target.ok() && target->build_options ? target->build_options() : BuildOptions();
 }
 
-Result<CodeNotes> Device::look_into(const Built&) const {
+Result<CodeNotes> Device::look_into(const Built&, const CodeQuestion&) const {
   return fail("nothing can be said of code that was built for {}", name());
 }
 

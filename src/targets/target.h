@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
+#include "compose/techniques.h"
 #include "core/cost.h"
 #include "core/reason.h"
 #include "core/tensor.h"
@@ -24,6 +25,7 @@
 #include "core/verdict.h"
 #include "targets/about.h"
 #include "targets/instance.h"
+#include "targets/worker.h"
 
 namespace kw::targets {
 
@@ -54,16 +56,6 @@ enum class Placement {
   aligned,  // nothing is there before it
   at_end,   // nothing is there after it
   shifted,  // some elements after an aligned address
-};
-
-// Where another process finds tensors: two files that it may map, and the offsets of each call's tensors in them.
-struct SharedCalls {
-  struct Call {
-    std::vector<std::uint64_t> inputs, outputs;
-  };
-  int inputs_file = -1;
-  int outputs_file = -1;
-  std::vector<Call> calls;
 };
 
 // The outputs of some calls, as one of those who run them writes them.
@@ -131,6 +123,12 @@ class LoadedKernel {
   virtual std::optional<Reason> run_watched(std::size_t /*call*/, Clock::time_point /*deadline*/) {
     return std::nullopt;
   }
+  // As `run`; where in the code the kernel was at moments on the way, as bytes from the code's beginning. Not to be
+  // trusted. None: it failed, or this device cannot tell.
+  virtual std::optional<std::vector<std::uint64_t>> run_sampled(std::size_t /*first*/, std::size_t /*count*/,
+                                                                Clock::time_point /*deadline*/) {
+    return std::nullopt;
+  }
   virtual Outputs& outputs() = 0;
   virtual FoundShape found_shape(std::size_t call, std::size_t output) const = 0;
   // Bytes that it holds besides tensors, by the system's account; none where that is not known.
@@ -173,6 +171,8 @@ class Turn {
   virtual bool watches_clock() const = 0;
   // The core that a framework's process is to run on.
   virtual int core() const = 0;
+  // What the device was like since the turn began; none where nobody watches it.
+  virtual std::optional<Conditions> conditions() const { return std::nullopt; }
 };
 
 struct Limits {
@@ -204,10 +204,12 @@ class Device {
   virtual bool claims_speed() const { return true; }
   // False: whatever locks kernels up is gone, and nothing more can be judged with this device.
   virtual bool alive() = 0;
+  // Where frameworks' processes run, if that is elsewhere than on this machine; null: they do not run on this device.
+  virtual WorkerHost* workers() { return nullptr; }
   // What `isolation` consists of.
   virtual std::vector<IsolationPart> isolation_parts() const { return {}; }
   // What the compiler made of a kernel, and what slows it down.
-  virtual Result<CodeNotes> look_into(const Built& built) const;
+  virtual Result<CodeNotes> look_into(const Built& built, const CodeQuestion& question) const;
 };
 
 // Functions that a target does not have are empty: then nothing is known of that.
@@ -234,12 +236,15 @@ struct Target {
   std::function<BuildOptions()> build_options = {};
   // The right, straightforward kernel of a task, as source text; empty: the one in C++ that compose/plain.h makes.
   std::function<Result<std::string>(const ops::Graph& graph)> plain_kernel = {};
-  std::string techniques = {};  // the folder of kernels/ with this target's techniques; empty: there are none
+  std::string techniques = {};     // the folder of kernels/ with this target's techniques; empty: there are none
+  compose::Composer compose = {};  // how their kernels are written; empty: in C++ (compose/compose.h)
   // The command with which a person builds NAME + the source's ending; empty: kernels cannot be taken away.
   std::function<std::string(const std::string& name, const Choice& choice)> build_command = {};
   // Memory for calls that other processes may map, as Device::make_calls and make_outputs: frameworks are tried there.
   std::function<Result<std::unique_ptr<Calls>>()> make_shared_calls = {};
   std::function<Result<std::unique_ptr<Outputs>>(const Calls& calls)> make_shared_outputs = {};
+  // Frameworks run on this device, beside the kernels (Device::workers).
+  std::function<bool(const std::string& device)> runs_frameworks = {};
   std::string takeaway = {};  // a folder of kernels/ with what comes beside a kernel that is taken away
 
   std::string first_device() const { return usual_device.empty() ? name : usual_device; }

@@ -20,6 +20,11 @@ static inline double __longlong_as_double(long long bits) {
   memcpy(&value, &bits, sizeof value);
   return value;
 }
+static inline long long __double_as_longlong(double value) {
+  long long bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 static inline double cospi(double x) { return cos(M_PI * x); }
 static inline double sinpi(double x) { return sin(M_PI * x); }
 

@@ -139,7 +139,7 @@ void read_answer(const Case& given, Reader& reader, Tally& tally) {
   for (std::int64_t count = reader.number(); count > 0; --count) answers.push_back(reader.tensor());
   ++tally.compared;
   const std::string problem = disagreement(given, answers, tally);
-  if (problem.empty() || may_saturate(given.task, given.inputs)) return;
+  if (problem.empty() || may_differ(given.task, given.inputs)) return;
   ++tally.wrong;
   if (tally.failures.size() < 4) {
     std::string attributes;

@@ -19,8 +19,9 @@ struct KnownDifference {
 std::span<const KnownDifference> known_differences();
 
 // On x86 without VNNI, ONNX Runtime adds pairs of products of uint8 and int8 in 16 bits, which saturate: its
-// documentation says so. Such a product, where it differs, says nothing on such a machine.
-bool may_saturate(const Task& task, std::span<const Tensor> inputs);
+// documentation says so. Such a product, where it differs, says nothing on such a machine; nor does LRN of subnormal
+// numbers, of some of which ONNX Runtime makes infinities.
+bool may_differ(const Task& task, std::span<const Tensor> inputs);
 
 // Why an operator cannot be compared at all; empty: it can.
 std::string not_in_onnxruntime(std::string_view op);

@@ -7,6 +7,7 @@ and the server's memory; fails above one second or 200 MB.
 
 import http.client
 import json
+import os
 import resource
 import socket
 import sys
@@ -14,7 +15,7 @@ import time
 
 from server import http_server
 
-KW = sys.argv[1]
+KW = os.path.abspath(sys.argv[1])
 COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
 ASKED = 20
 MOST_SECONDS = 1.0

@@ -93,6 +93,28 @@ class Double(BaseHTTPRequestHandler):
                 "  const auto x = call.input<float>(0);\n  auto y = call.output<float>(0);\n"
                 "  for (int64_t i = 0; i < x.count(); ++i) y[i] = x[i] < 0 ? 0 : x[i];\n}\n```\n" % self.turn)
 
+    def case_looks(self):
+        """Calls two tools at once where it is given some; tells what they found when it gets their results."""
+        if not self.request_body.get("tools"):
+            return self.answer("no tools for me")
+        found = self.tool_results()
+        if found:
+            return self.answer("found " + " and ".join("%s: %s" % pair for pair in found))
+        names = [tool["name"] if self.anthropic else tool["function"]["name"] for tool in self.request_body["tools"]]
+        self.answer("Let me look.", calls=[("call_a", names[0], "{}"), ("call_b", names[1], '{"text": "soft\\u006dax"}')])
+
+    def case_toolless(self):
+        """An older server, which does not know tools."""
+        if self.request_body.get("tools"):
+            return self.error(400, "tools param requires --jinja flag")
+        self.answer("no tools for me")
+
+    def tool_results(self):
+        if not self.anthropic:
+            return [(m["tool_call_id"], m["content"]) for m in self.request_body["messages"] if m["role"] == "tool"]
+        last = self.request_body["messages"][-1]["content"]
+        return [] if isinstance(last, str) else [(b["tool_use_id"], b["content"]) for b in last if b["type"] == "tool_result"]
+
     def case_large(self):
         self.answer("0123456789abcdef" * 65536)
 
@@ -201,31 +223,35 @@ class Double(BaseHTTPRequestHandler):
     def question(self):
         return self.request_body["messages"][-1]["content"]
 
-    def answer(self, text, reason="stop", refusal=False, usage=True):
+    def answer(self, text, reason="stop", refusal=False, usage=True, calls=()):
         if self.request_body.get("stream"):
             self.begin_stream()
-            for event in self.events(text, reason, usage, refusal):
+            for event in self.events(text, reason, usage, refusal, calls):
                 self.send_event(event)
             self.close_connection = True
         else:
-            body = self.whole(text, reason, usage, refusal)
+            body = self.whole(text, reason, usage, refusal, calls)
             self.reply(200, "application/json", json.dumps(body).encode())
 
     def counts(self, text):
         return len(json.dumps(self.request_body["messages"]).split()), len(text.split())
 
-    def whole(self, text, reason, usage, refusal=False):
+    def whole(self, text, reason, usage, refusal=False, calls=()):
         went_in, came_out = self.counts(text)
         half = usage == "half"
         if self.anthropic:
-            stop = "refusal" if refusal else {"stop": "end_turn", "length": "max_tokens"}[reason]
+            stop = "refusal" if refusal else "tool_use" if calls else {"stop": "end_turn", "length": "max_tokens"}[reason]
             blocks = [{"type": "text", "text": text}] if text else []
+            blocks += [{"type": "tool_use", "id": i, "name": name, "input": json.loads(given)} for i, name, given in calls]
             body = {"id": "msg_double", "type": "message", "role": "assistant", "model": self.request_body["model"],
                     "content": blocks, "stop_reason": stop, "stop_sequence": None}
             before = {} if half else {"input_tokens": went_in, "cache_read_input_tokens": 5}
             body["usage"] = dict(before, output_tokens=came_out) if usage else None
             return body
         message = {"role": "assistant", "content": None if refusal else text, "refusal": text if refusal else None}
+        if calls:
+            reason = "tool_calls"
+            message["tool_calls"] = [{"id": i, "type": "function", "function": {"name": name, "arguments": given}} for i, name, given in calls]
         body = {"id": "chatcmpl-double", "object": "chat.completion", "created": 1, "model": self.request_body["model"],
                 "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}]}
         if usage:
@@ -233,10 +259,10 @@ class Double(BaseHTTPRequestHandler):
             body["usage"] = dict(before, completion_tokens=came_out, total_tokens=went_in + 5 + came_out)
         return body
 
-    def events(self, text, reason, usage, refusal=False):
+    def events(self, text, reason, usage, refusal=False, calls=()):
         middle = len(text) // 2
         pieces = [piece for piece in (text[:middle], text[middle:]) if piece]
-        whole = self.whole(text, reason, usage, refusal)
+        whole = self.whole(text, reason, usage, refusal, calls)
         if self.anthropic:
             start = dict(whole, content=[], stop_reason=None)
             if usage:
@@ -247,7 +273,14 @@ class Double(BaseHTTPRequestHandler):
             end = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None}}
             if usage:
                 end["usage"] = {"output_tokens": whole["usage"]["output_tokens"]}
-            bodies += [{"type": "content_block_stop", "index": 0}, end, {"type": "message_stop"}]
+            bodies.append({"type": "content_block_stop", "index": 0})
+            for place, (i, name, given) in enumerate(calls, 1):
+                bodies.append({"type": "content_block_start", "index": place,
+                               "content_block": {"type": "tool_use", "id": i, "name": name, "input": {}}})
+                bodies += [{"type": "content_block_delta", "index": place, "delta": {"type": "input_json_delta", "partial_json": p}}
+                           for p in (given[:1], given[1:])]
+                bodies.append({"type": "content_block_stop", "index": place})
+            bodies += [end, {"type": "message_stop"}]
             return ["event: %s\ndata: %s" % (body["type"], json.dumps(body)) for body in bodies]
         part = "refusal" if refusal else "content"
 
@@ -256,7 +289,11 @@ class Double(BaseHTTPRequestHandler):
                          "model": whole["model"], "choices": []}, **more)
 
         bodies = [chunk(choices=[{"index": 0, "delta": {"role": "assistant", part: p}, "finish_reason": None}]) for p in pieces]
-        bodies.append(chunk(choices=[{"index": 0, "delta": {}, "finish_reason": reason}]))
+        for place, (i, name, given) in enumerate(calls):
+            for piece in ({"id": i, "type": "function", "function": {"name": name, "arguments": given[:1]}},
+                          {"function": {"arguments": given[1:]}}):
+                bodies.append(chunk(choices=[{"index": 0, "delta": {"tool_calls": [dict(piece, index=place)]}, "finish_reason": None}]))
+        bodies.append(chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else reason}]))
         if usage and self.request_body.get("stream_options", {}).get("include_usage"):
             bodies.append(chunk(usage=whole["usage"]))
         return ["data: " + json.dumps(body) for body in bodies] + ["data: [DONE]"]

@@ -1,8 +1,10 @@
 // Holds our own kernels against the operator's reference, on random cases of the operator: the plain ones
-// (kernels/plain), or those of a technique (kernels/NAME.h) wherever it applies.
+// (kernels/plain), or those of a technique (kernels/TARGET/NAME) wherever it applies.
 //
-//   kw_plain_check COMPILER [--seed N] [--count N] [--set NAME=VALUE]... [--technique NAME] [OP | task:NAME]...
+//   kw_plain_check COMPILER [--seed N] [--count N] [--set NAME=VALUE]... [--technique NAME | --cuda NAME]
+//                  [OP | task:NAME]...
 //
+// --cuda: a technique for GPUs, on the emulated one; of a task all techniques are taken, and its lengths are shortened.
 // Without names: all operators, or all that the technique serves. With a technique, every second case has its inputs
 // beyond the first as weights, which the kernel may prepare.
 // The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
@@ -25,11 +27,16 @@
 #include "ops/lengths.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cuda/composed.h"
+#include "targets/cuda/emulated/source.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What an emulated GPU computes in a moment.
+constexpr ops::Allowance kMostEmulated{.elements = 3e4, .flops = 4e6};
 
 class Compiler {
  public:
@@ -37,8 +44,9 @@ class Compiler {
   Compiler(std::string program, fs::path folder, std::string settings)
       : program_(std::move(program)), folder_(std::move(folder)), settings_(std::move(settings)) {
     const fs::path data = *data_folder();
-    fs::copy_file(data / "include" / "kernelwright.h", folder_ / "kernelwright.h",
-                  fs::copy_options::overwrite_existing);
+    for (const char* header : {"kernelwright.h", "kernelwright_cuda.h"}) {
+      fs::copy_file(data / "include" / header, folder_ / header, fs::copy_options::overwrite_existing);
+    }
     command(fmt::format("-x c++-header {0}/kernelwright.h -o {0}/kernelwright.h.gch", folder_.string()));
   }
 
@@ -52,8 +60,9 @@ class Compiler {
     const std::string base = (folder_ / fmt::format("k{}", built_.size())).string();
     Kernel kernel;
     // As it would be taken away: so every operator and technique shows that nothing is missing then.
-    if (write_file(base + ".cpp", compose::with_own_names_only(source)).ok() &&
-        command(fmt::format("-shared {0}.cpp -o {0}.so", base)) == 0) {
+    const bool emulated = source.find("kw::emulated") != std::string::npos;
+    if (write_file(base + ".cpp", emulated ? source : compose::with_own_names_only(source)).ok() &&
+        command(fmt::format("{1} -shared {0}.cpp -o {0}.so", base, emulated ? "-w" : "")) == 0) {
       void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
       if (library == nullptr) fmt::print(stderr, "{}\n", dlerror());
       if (library != nullptr) {
@@ -88,8 +97,19 @@ Result<std::string> source_of(const ops::Graph& graph, const compose::Technique*
     choice.push_back(fits ? technique : nullptr);
   }
   if (std::ranges::all_of(choice, [](const auto* one) { return one == nullptr; })) return std::string();
-  KW_TRY(compose::Draft draft, compose::draft_with(graph, choice));
-  return std::move(draft.source);
+  if (technique->file.extension() != ".cuh") {
+    KW_TRY(compose::Draft draft, compose::draft_with(graph, choice));
+    return std::move(draft.source);
+  }
+  // Of several nodes all techniques that there are, as a search begins with them.
+  if (graph.nodes.size() > 1) {
+    KW_TRY(const auto all, compose::read_techniques("cuda"));
+    KW_TRY(const auto drafts, compose::drafts_of(graph, all, compose::Parts::inlined, cuda::composed_kernel));
+    return cuda::emulated_source(drafts.front().source);
+  }
+  KW_TRY(const compose::Draft draft,
+         compose::draft_with(graph, choice, compose::Parts::inlined, cuda::composed_kernel));
+  return cuda::emulated_source(draft.source);
 }
 
 // Runs the kernel on drawn inputs; what is wrong, or nothing.
@@ -125,6 +145,9 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
       const_cast<kw_tensor&>(call->inputs[i]).data = shown ? const_cast<std::byte*>(inputs[i].bytes().data()) : nullptr;
     }
   };
+  static std::vector<unsigned char> scratch(std::size_t{1} << 28, 0xa5);  // what a call leaves is rubbish for the next
+  call->scratch = scratch.data();
+  call->scratch_bytes = static_cast<std::int64_t>(scratch.size());
   if (kernel.prepare != nullptr) {
     static std::vector<unsigned char> kept(std::size_t{1} << 27);
     std::ranges::fill(kept, 0xa5);
@@ -133,6 +156,7 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
     call->kept_bytes = static_cast<std::int64_t>(kept.size() - 64);
     if (kernel.prepare(call) != KW_OK) return fmt::format("says when it prepares: {}", call->message);
     call->prepared = call->kept_used > 0 ? call->kept : nullptr;
+    call->scratch_used = 0;
   }
   show_inputs(false);
   std::vector<Tensor> outputs;
@@ -141,9 +165,6 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
     std::ranges::fill(outputs[i].bytes(), std::byte{0xa5});
     call->outputs[i].data = outputs[i].bytes().data();
   }
-  static std::vector<unsigned char> scratch(std::size_t{1} << 28, 0xa5);  // what a call leaves is rubbish for the next
-  call->scratch = scratch.data();
-  call->scratch_bytes = static_cast<std::int64_t>(scratch.size());
   if (kernel.run(call) != KW_OK) return fmt::format("says: {}", call->message);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const kw_tensor& written = call->outputs[i];
@@ -234,8 +255,11 @@ int main_of(std::vector<std::string> words) {
     else if (words[i] == "--set" && i + 1 < words.size()) {
       const std::string& set = words[++i];
       settings += fmt::format(" -DKW_SET_{}=~,{}", set.substr(0, set.find('=')), set.substr(set.find('=') + 1));
-    } else if (words[i] == "--technique" && i + 1 < words.size()) {
-      auto read = compose::read_technique(*data_folder() / "kernels" / "cpu" / (words[++i] + ".h"));
+    } else if ((words[i] == "--technique" || words[i] == "--cuda") && i + 1 < words.size()) {
+      const bool cuda = words[i] == "--cuda";
+      auto read = compose::read_technique(*data_folder() / "kernels" / (cuda ? "cuda" : "cpu") /
+                                          (words[i + 1] + (cuda ? ".cuh" : ".h")));
+      ++i;
       if (!read.ok()) return fmt::print(stderr, "{}\n", read.error().message), 2;
       technique = *read;
     } else
@@ -253,8 +277,9 @@ int main_of(std::vector<std::string> words) {
   for (const std::string& name : names) {
     Tally tally;
     if (name.starts_with("task:")) {
-      const auto task = suites::find_task(name.substr(5));
+      auto task = suites::find_task(name.substr(5));
       if (!task.ok()) return fmt::print(stderr, "{}\n", task.error().message), 2;
+      if (technique && technique->file.extension() == ".cuh") task->lengths = ops::lengths_within(*task, kMostEmulated);
       tally = check_task(compiler, way, *task, seed);
     } else {
       const ops::Op* op = ops::find_op(name);

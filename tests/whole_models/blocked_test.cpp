@@ -66,11 +66,28 @@ nodes = [
 outputs = ["a1", "a2", "twice", "large", "small"]
 )TOML";
 
-Task network() {
-  auto suite = suites::parse_suite(kNetwork, "blocked_test");
+// A column of pixels, with kernels of 5 and 3 taps along it.
+constexpr char kColumn[] = R"TOML(
+suite = "column"
+about = "a network for tests"
+
+[[task]]
+name = "column"
+category = "Network"
+inputs = ["x: float32[2, 64, 121, 1]"]
+weights = ["w1: float32[72, 64, 5, 1] normal(0, 0.1)", "b1: float32[72]", "w2: float32[64, 72, 3, 1] normal(0, 0.1)"]
+nodes = ["c1 = Conv<pads=[1, 0, 2, 0]>(x, w1, b1)", "s1 = Sigmoid(c1)", "a1 = Mul(c1, s1)", "c2 = Conv(a1, w2)",
+         "p2 = MaxPool<kernel_shape=[3, 1], strides=[2, 1]>(c2)"]
+outputs = ["a1", "p2"]
+)TOML";
+
+Task task_of(const char* text) {
+  auto suite = suites::parse_suite(text, "blocked_test");
   EXPECT_TRUE(suite.ok()) << suite.error().message;
   return std::move(suite->tasks.front());
 }
+
+Task network() { return task_of(kNetwork); }
 
 kw_tensor tensor_of(Tensor& tensor) {
   kw_tensor made{};
@@ -127,8 +144,7 @@ int call_together(const Built& built, kw_call call, int threads) {
 }
 
 // Every output within the slack that the reference carries through the graph, for typical inputs.
-void expect_right(const std::string& processor) {
-  const Task task = network();
+void expect_right(const std::string& processor, const Task& task = network()) {
   const auto graph = ops::resolve(task);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto kernel = blocked_kernel(*graph, "of a test");
@@ -176,6 +192,17 @@ void expect_right(const std::string& processor) {
 }
 
 TEST(Blocked, AWholeNetworkIsWithinItsBounds) { expect_right("-march=native"); }
+
+TEST(Blocked, ConvolutionsAlongAColumnAreFilteredMinimally) {
+  const Task task = task_of(kColumn);
+  const auto graph = ops::resolve(task);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto plan = blocked_plan(*graph);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->steps[0].kind, "filter_line");
+  EXPECT_EQ(plan->steps[1].kind, "filter_line");
+  expect_right("-march=native", task);
+}
 
 #if defined(__x86_64__)
 TEST(Blocked, NarrowVectorsUseTheSamePlan) { expect_right("-march=x86-64-v3"); }

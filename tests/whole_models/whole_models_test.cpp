@@ -2,6 +2,7 @@
 // original in an unmodified ONNX Runtime.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -204,6 +205,48 @@ TEST_F(WholeModels, InputsOfTheUserAreCheckedByName) {
   const auto race = runtime_->race({{"original", file("small.onnx")}}, terms_);
   ASSERT_FALSE(race.ok());
   EXPECT_NE(race.error().message.find("inputs.npz: is not an .npz file"), std::string::npos) << race.error().message;
+}
+
+// One that nobody writes to would be waited for until the runtime's time is over.
+TEST_F(WholeModels, TakesInputsFromRegularFilesOnly) {
+  ASSERT_EQ(::mkfifo(file("fifo.npz").c_str(), 0600), 0);
+  const auto given = inputs_file(file("fifo.npz").string());
+  ASSERT_FALSE(given.ok());
+  EXPECT_EQ(given.error().message, file("fifo.npz").string() + ": is a FIFO, not a file");
+}
+
+// 64 MiB of zeros are some kilobytes of an archive.
+TEST_F(WholeModels, UnpacksNoMoreThanAnInputTakes) {
+  const std::string name = terms_.inputs[0].first;
+  const std::string make =
+      fmt::format("'{}' -c 'import numpy; numpy.savez_compressed(\"{}\", **{{\"{}\": numpy.zeros(1 << 24, \"f4\")}})'",
+                  std::getenv("KW_TEST_PYTHON"), file("large.npz").string(), name);
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  terms_.given = file("large.npz");
+  const auto race = runtime_->race({{"original", file("small.onnx")}}, terms_);
+  ASSERT_FALSE(race.ok());
+  EXPECT_NE(race.error().message.find(fmt::format("'{}' has 67108992 bytes, and the model's input ", name)),
+            std::string::npos)
+      << race.error().message;
+}
+
+// A runtime that says what it was started with.
+TEST(WholeModelsRuntime, StartsWithLittleOfTheEnvironmentAndWithLimits) {
+  const ScratchFolder folder;
+  const ScratchVariable secret("PIP_INDEX_URL", "secret");
+  const auto program = folder.path() / "python";
+  ASSERT_TRUE(
+      write_file(
+          program,
+          "#!/bin/sh\nprintf '{\"error\": \"given %s, memory %s\"}' \"$PIP_INDEX_URL\" \"$(ulimit -d)\" > \"$5\"\n")
+          .ok());
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  rivals::RivalFile rival{.name = "onnxruntime", .about = "", .file = {}};
+  rival.own = rivals::OwnPython{.program = program.string(), .version = "of the tests", .path = ""};
+  const auto recorded = Runtime::open(rival)->record("model.onnx", {}, folder.path());
+  ASSERT_FALSE(recorded.ok());
+  EXPECT_TRUE(recorded.error().message.starts_with("given , memory ")) << recorded.error().message;
+  EXPECT_EQ(recorded.error().message.find("unlimited"), std::string::npos) << recorded.error().message;
 }
 
 // What an older ONNX Runtime would be for the library: it knows the first version of the interface alone.

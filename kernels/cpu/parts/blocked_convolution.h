@@ -27,7 +27,7 @@ struct Convolution {
   int64_t packed;                // where its weights are kept
   int first_recipe, recipes;     // what is done to the result channel by channel before anything else
   int out_stride, out_y, out_x;  // of a transposed one: where its pixels go; 1, 0, 0 otherwise
-  int tile_rows;                 // of minimal filtering: how many rows of tiles at a time
+  int tile_rows;  // of minimal filtering: how many rows of tiles at a time, or along a row how many tiles
 };
 
 struct TileWalk {
@@ -61,8 +61,8 @@ void tile(const TileWalk& walk, const float* in, const float* weights, const flo
           Floats factors[kBlocks];
           KW_UNROLL for (int n = 0; n < kBlocks; ++n) factors[n] = simd::load(weights + n * kBlock);
           KW_UNROLL for (int m = 0; m < kPixels; ++m) {
-            const Floats number = simd::splat(x[m * pixel]);
-            KW_UNROLL for (int n = 0; n < kBlocks; ++n) sums[n][m] = simd::fma(number, factors[n], sums[n][m]);
+            const float& number = x[m * pixel];
+            KW_UNROLL for (int n = 0; n < kBlocks; ++n) sums[n][m] = simd::fma_each(number, factors[n], sums[n][m]);
           }
           x += channel;
           weights += kBlocks * kBlock;
@@ -94,6 +94,27 @@ void tile_by_channel(const TileWalk& walk, const float* in, const float* weights
   KW_UNROLL for (int m = 0; m < kPixels; ++m) simd::store(out + m * walk.out_pixel, sums[m]);
 }
 
+// The same of neighbouring pixels with so many taps side by side: a row's weights stay in registers, and each pixel is
+// read once for all of them.
+template <int kPixels, int kTaps>
+void tile_of_taps(const TileWalk& walk, const float* in, const float* weights, const float* bias, float* out) {
+  Floats sums[kPixels];
+  KW_UNROLL for (int m = 0; m < kPixels; ++m) sums[m] = simd::load(bias);
+  KW_KEEP_LOOP for (int h = 0; h < walk.kernel_h; ++h) {
+    const float* const x = in + h * walk.in_row;
+    Floats factors[kTaps];
+    KW_UNROLL for (int w = 0; w < kTaps; ++w) factors[w] = simd::load(weights + w * kBlock);
+    KW_UNROLL_MORE for (int i = 0; i < kPixels + kTaps - 1; ++i) {
+      const Floats pixel = simd::load(x + i * kBlock);
+      KW_UNROLL for (int w = 0; w < kTaps; ++w) {
+        if (i - w >= 0 && i - w < kPixels) sums[i - w] = simd::fma(pixel, factors[w], sums[i - w]);
+      }
+    }
+    weights += kTaps * kBlock;
+  }
+  KW_UNROLL for (int m = 0; m < kPixels; ++m) simd::store(out + m * walk.out_pixel, sums[m]);
+}
+
 using Tile = void (*)(const TileWalk&, const float*, const float*, const float*, float*);
 
 template <int kBlocks, int kPixel, int... kPixels>
@@ -115,6 +136,20 @@ const Tile* tiles_for(int64_t pixel) {
     if (pixel == 2) return kSecond.data();
   }
   return pixel == kBlock ? kNear.data() : pixel == 2 * kBlock ? kFar.data() : kAny.data();
+}
+
+template <int kTaps, int... kPixels>
+constexpr std::array<Tile, sizeof...(kPixels)> taps_of(std::integer_sequence<int, kPixels...>) {
+  return {tile_of_taps<kPixels + 1, kTaps>...};
+}
+// Channel by channel, by the number of pixels less one.
+inline const Tile* tiles_by_channel(const TileWalk& walk) {
+  using All = std::make_integer_sequence<int, kMostPixels>;
+  static constexpr auto kThree = taps_of<3>(All()), kFive = taps_of<5>(All());
+  const bool side_by_side = walk.in_pixel == kBlock && walk.in_column == kBlock;
+  if (side_by_side && walk.kernel_w == 3) return kThree.data();
+  if (side_by_side && walk.kernel_w == 5) return kFive.data();
+  return tiles_for<0>(walk.in_pixel);
 }
 
 // How a row is cut into tiles of nearly the same length.
@@ -204,7 +239,7 @@ inline void convolve_by_channel(const Room& room, const Convolution& conv, const
   const int64_t taps = int64_t{conv.kernel_h} * conv.kernel_w;
   const Cut cut(out.place.width);
   const int blocks = out.place.blocks();
-  const Tile* const tiles = tiles_for<0>(walk.in_pixel);
+  const Tile* const tiles = tiles_by_channel(walk);
   const int64_t products = taps * out.place.height * out.place.width * blocks * kBlock;
   each_part(room, out.place, products, kFewestProducts, [&](int block, int y0, int y1) {
     const float* const bias = room.kept + conv.packed + int64_t{block} * kBlock;

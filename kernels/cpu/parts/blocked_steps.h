@@ -3,6 +3,7 @@
 #include <kernelwright.h>
 
 #include "blocked_convolution.h"
+#include "blocked_line.h"
 #include "blocked_winograd.h"
 
 // A graph of convolutions, pools, resizes and what is done element by element, run step by step over images in blocks
@@ -15,6 +16,7 @@ enum class Kind {
   convolve,
   convolve_by_channel,
   filter_minimally,
+  filter_line,
   max_pool,
   average_pool,    // `flag`: what lies outside counts too
   global_average,  // of all pixels
@@ -131,6 +133,17 @@ inline void pack(const kw_call* call, const Graph& graph, const Step& step, floa
         static constexpr float kNone[9] = {};
         transform_weights(channel < out.channels ? weights + (channel * fan + c) * window : kNone, scales[k],
                           to + int64_t{block} * fan * kBlock + i, part);
+      }
+      continue;
+    }
+    if (step.kind == Kind::filter_line) {
+      const int64_t part = int64_t{blocks} * fan * kBlock;
+      for (int i = 0; i < fan * n * kBlock; ++i) {
+        const int c = i / (n * kBlock), k = i % (n * kBlock);
+        const int64_t channel = block * kBlock + k;
+        static constexpr float kNone[5] = {};
+        transform_line_weights(channel < out.channels ? weights + (channel * fan + c) * window : kNone, conv.kernel_w,
+                               scales[k], to + int64_t{block} * fan * kBlock + i, part);
       }
       continue;
     }
@@ -294,6 +307,9 @@ inline void take(const Room& room, const Step& step, const Finish* finishes) {
       break;
     case Kind::filter_minimally:
       filter_minimally(room, step.conv, finish, step.finishes);
+      break;
+    case Kind::filter_line:
+      filter_line(room, step.conv, finish, step.finishes);
       break;
     case Kind::max_pool:
       pool(

@@ -89,8 +89,8 @@ struct Axes {
 }
 
 inline simd::Eight every_second(const float* from) {
-  return __builtin_shufflevector(simd::load_as<simd::Eight>(from), simd::load_as<simd::Eight>(from + 8), 0, 2, 4, 6, 8,
-                                 10, 12, 14);
+  return simd::shuffled<0, 2, 4, 6, 8, 10, 12, 14>(simd::load_as<simd::Eight>(from),
+                                                   simd::load_as<simd::Eight>(from + 8));
 }
 
 // One row of a phase: `count` places from input position `first`, zeros outside of the input.

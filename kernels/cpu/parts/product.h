@@ -119,8 +119,8 @@ template <int kRows, int kVectors, class B>
     Floats row[kVectors];
     KW_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = simd::load(right + v * kLanes);
     KW_UNROLL for (int r = 0; r < kRows; ++r) {
-      const Floats element = simd::splat(left[r * a.row]);
-      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::fma(element, row[v], sums[r][v]);
+      const float& element = left[r * a.row];
+      KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = simd::fma_each(element, row[v], sums[r][v]);
     }
     left += a.step;
   }
@@ -242,20 +242,19 @@ inline void pack_eight(const float* from, int64_t row, int64_t rows, int64_t pit
   Eight v[8], pairs[8], fours[8];
   KW_UNROLL for (int r = 0; r < 8; ++r) v[r] = simd::load_as<Eight>(from + (r < rows ? r * row : 0));
   KW_UNROLL for (int r = 0; r < 8; r += 2) {
-    pairs[r] = __builtin_shufflevector(v[r], v[r + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-    pairs[r + 1] = __builtin_shufflevector(v[r], v[r + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    pairs[r] = simd::shuffled<0, 8, 1, 9, 4, 12, 5, 13>(v[r], v[r + 1]);
+    pairs[r + 1] = simd::shuffled<2, 10, 3, 11, 6, 14, 7, 15>(v[r], v[r + 1]);
   }
   KW_UNROLL for (int r = 0; r < 4; ++r) {
     const int at = r / 2 * 4 + r % 2;
-    fours[2 * r] = __builtin_shufflevector(pairs[at], pairs[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-    fours[2 * r + 1] = __builtin_shufflevector(pairs[at], pairs[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    fours[2 * r] = simd::shuffled<0, 1, 8, 9, 4, 5, 12, 13>(pairs[at], pairs[at + 2]);
+    fours[2 * r + 1] = simd::shuffled<2, 3, 10, 11, 6, 7, 14, 15>(pairs[at], pairs[at + 2]);
   }
   KW_UNROLL for (int k = 0; k < 4; ++k) {
-    simd::store(to + k * pitch, Eight(__builtin_shufflevector(fours[k], fours[k + 4], 0, 1, 2, 3, 8, 9, 10, 11)));
+    simd::store(to + k * pitch, simd::shuffled<0, 1, 2, 3, 8, 9, 10, 11>(fours[k], fours[k + 4]));
   }
   KW_UNROLL for (int k = 0; k < 4; ++k) {
-    simd::store(to + (k + 4) * pitch,
-                Eight(__builtin_shufflevector(fours[k], fours[k + 4], 4, 5, 6, 7, 12, 13, 14, 15)));
+    simd::store(to + (k + 4) * pitch, simd::shuffled<4, 5, 6, 7, 12, 13, 14, 15>(fours[k], fours[k + 4]));
   }
 }
 

@@ -17,8 +17,10 @@ KW_TUNE(LANES, 0, 0, 4, 8, 16);  // of float; 0: what the processor has
 // Before a loop of few and constant turns: without it, arrays of vectors would leave the registers.
 #if defined(__clang__)
 #define KW_UNROLL _Pragma("clang loop unroll(full)")
+#define KW_UNROLL_MORE KW_UNROLL
 #else
 #define KW_UNROLL _Pragma("GCC unroll 16")
+#define KW_UNROLL_MORE _Pragma("GCC unroll 32")
 #endif
 // Before a loop that gains nothing from being unrolled or turned into vectors: it compiles faster.
 #if defined(__clang__)
@@ -47,12 +49,33 @@ template <class T, int N = kLanes>
 using Vector = typename VectorOf<T, N>::type;
 
 using Floats = Vector<float>;
-using Eight = Vector<float, 8>;  // whatever the processor has: for what is shuffled
+// Eight floats, whatever the processor has: for what is shuffled.
+#if defined(__aarch64__)
+// Two registers of NEON: compilers keep a vector that is wider than any register in memory.
+struct Eight {
+  Vector<float, 4> low, high;
+
+  friend Eight operator+(Eight a, Eight b) { return {a.low + b.low, a.high + b.high}; }
+  friend Eight operator-(Eight a, Eight b) { return {a.low - b.low, a.high - b.high}; }
+  friend Eight operator*(Eight a, Eight b) { return {a.low * b.low, a.high * b.high}; }
+  friend Eight operator+(Eight a, float b) { return {a.low + b, a.high + b}; }
+  friend Eight operator*(Eight a, float b) { return {a.low * b, a.high * b}; }
+  friend Eight operator*(float a, Eight b) { return b * a; }
+  Eight& operator+=(float b) { return *this = *this + b; }
+};
+#else
+using Eight = Vector<float, 8>;
+#endif
 using Ints = Vector<int32_t>;
 using Unsigned = Vector<uint32_t>;
 
 template <class V, class T>
 inline V load_as(const T* from) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, Eight>) {
+    return {load_as<Vector<float, 4>>(from), load_as<Vector<float, 4>>(from + 4)};
+  }
+#endif
   V value;
   __builtin_memcpy(&value, from, sizeof value);
   return value;
@@ -60,6 +83,12 @@ inline V load_as(const T* from) {
 inline Floats load(const float* from) { return load_as<Floats>(from); }
 template <class V, class T>
 inline void store(T* to, V value) {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<V, Eight>) {
+    store(to, value.low);
+    return store(to + 4, value.high);
+  }
+#endif
   __builtin_memcpy(to, &value, sizeof value);
 }
 inline Floats splat(float value) { return value - Floats{}; }  // minus zero changes nothing, -0 neither
@@ -69,6 +98,30 @@ inline Ints bits_of(Floats value) { return std::bit_cast<Ints>(value); }
 inline Floats floats_of(Ints bits) { return std::bit_cast<Floats>(bits); }
 inline Floats converted(Ints value) { return __builtin_convertvector(value, Floats); }
 inline Ints truncated(Floats value) { return __builtin_convertvector(value, Ints); }
+
+// Lanes of two vectors of eight, by their numbers: __builtin_shufflevector. NEON has vectors of four, and compilers
+// take a shuffle of eight apart into single floats: there each half of the result is one of four, of two halves at
+// most.
+#if defined(__aarch64__)
+template <int kA, int kB, int kC, int kD>
+inline Vector<float, 4> shuffled_half(const Vector<float, 4> (&from)[4]) {
+  constexpr int kFirst = kA / 4;
+  constexpr int kOther = kB / 4 != kFirst ? kB / 4 : kC / 4 != kFirst ? kC / 4 : kD / 4;
+  constexpr auto place = [](int lane) { return lane % 4 + (lane / 4 == kFirst ? 0 : 4); };
+  constexpr auto known = [](int lane) { return lane / 4 == kFirst || lane / 4 == kOther; };
+  static_assert(known(kB) && known(kC) && known(kD));
+  return __builtin_shufflevector(from[kFirst], from[kOther], place(kA), place(kB), place(kC), place(kD));
+}
+#endif
+template <int k0, int k1, int k2, int k3, int k4, int k5, int k6, int k7>
+inline Eight shuffled(Eight a, Eight b) {
+#if defined(__aarch64__)
+  const Vector<float, 4> from[] = {a.low, a.high, b.low, b.high};
+  return {shuffled_half<k0, k1, k2, k3>(from), shuffled_half<k4, k5, k6, k7>(from)};
+#else
+  return __builtin_shufflevector(a, b, k0, k1, k2, k3, k4, k5, k6, k7);
+#endif
+}
 
 // -1 in the first `count` lanes.
 inline Ints first_lanes(int64_t count) {
@@ -137,6 +190,9 @@ inline V sqrt(V x) {
 #if defined(__AVX__)
   if constexpr (sizeof(V) == 32) return V(_mm256_sqrt_ps(__m256(x)));
 #endif
+#if defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) return V(vsqrtq_f32(float32x4_t(x)));
+#endif
   V root{};
   for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(x[i]);
   return root;
@@ -160,6 +216,20 @@ inline Floats fma(Floats a, float b, Floats c) { return fma(a, Floats{} + b, c);
 inline Floats fma(Floats a, Floats b, float c) { return fma(a, b, Floats{} + c); }
 inline Floats fma(Floats a, float b, float c) { return fma(a, Floats{} + b, Floats{} + c); }
 
+// a in every lane, times b, plus c, where `a` is read from memory for this: the innermost step of products. GCC 12
+// makes a broadcast of its own of each number that is used twice, and its loops ran at 65 % of Zen 4's peak; with the
+// number broadcast by the multiplication's own read they run at 95 % (kw_blocked_bench). Why is not known: Clang's
+// loops have such broadcasts too, in another order, and are as fast.
+[[gnu::always_inline]] inline Floats fma_each(const float& a, Floats b, Floats c) {
+#if defined(__AVX512F__) && !defined(__clang__) && (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+  if constexpr (sizeof(Floats) == 64) {
+    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(b), "m"(a));
+    return c;
+  }
+#endif
+  return fma(splat(a), b, c);
+}
+
 // Whether a comparison holds in any lane.
 template <class V>
 inline bool any(V mask) {
@@ -168,6 +238,9 @@ inline bool any(V mask) {
 #endif
 #if defined(__AVX__)
   if constexpr (sizeof(V) == 32) return !_mm256_testz_si256(__m256i(mask), __m256i(mask));
+#endif
+#if defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) return vmaxvq_u32(uint32x4_t(mask)) != 0;
 #endif
   int32_t found = 0;
   for (int i = 0; i < kLanes; ++i) found |= mask[i];
@@ -197,12 +270,19 @@ inline V to_whole(V x) {
 // All lanes as one, by halves; `combine` takes two numbers or two vectors.
 template <int N = kLanes, class Combine>
 inline float combined(Vector<float, N> value, Combine combine) {
-  if constexpr (N > 4) {
+#if defined(__aarch64__)
+  constexpr int kNarrowest = 2;  // its registers have halves
+#else
+  constexpr int kNarrowest = 4;
+#endif
+  if constexpr (N > kNarrowest) {
     struct Halves {
       Vector<float, N / 2> low, high;
     };
     const auto halves = std::bit_cast<Halves>(value);
     return combined<N / 2>(combine(halves.low, halves.high), combine);
+  } else if constexpr (N == 2) {
+    return combine(value[0], value[1]);
   } else {
     return combine(combine(value[0], value[2]), combine(value[1], value[3]));
   }

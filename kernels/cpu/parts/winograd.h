@@ -58,20 +58,20 @@ template <int kTall>
 
 // As rows of two matrices of 4 x 4, one in each half of a vector: both turned.
 [[gnu::always_inline]] inline void turn(Floats (&v)[kOut]) {
-  const Floats a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
-  const Floats b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
-  const Floats c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
-  const Floats d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
-  v[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
-  v[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
-  v[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
-  v[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+  const Floats a = simd::shuffled<0, 8, 1, 9, 4, 12, 5, 13>(v[0], v[1]);
+  const Floats b = simd::shuffled<2, 10, 3, 11, 6, 14, 7, 15>(v[0], v[1]);
+  const Floats c = simd::shuffled<0, 8, 1, 9, 4, 12, 5, 13>(v[2], v[3]);
+  const Floats d = simd::shuffled<2, 10, 3, 11, 6, 14, 7, 15>(v[2], v[3]);
+  v[0] = simd::shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c);
+  v[1] = simd::shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c);
+  v[2] = simd::shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d);
+  v[3] = simd::shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d);
 }
 [[gnu::always_inline]] inline Floats low_halves(Floats a, Floats b) {
-  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+  return simd::shuffled<0, 1, 2, 3, 8, 9, 10, 11>(a, b);
 }
 [[gnu::always_inline]] inline Floats high_halves(Floats a, Floats b) {
-  return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  return simd::shuffled<4, 5, 6, 7, 12, 13, 14, 15>(a, b);
 }
 [[gnu::always_inline]] inline Floats load(const float* from) { return simd::load_as<Floats>(from); }
 

@@ -4,6 +4,48 @@
 #include <kernelwright_cuda.h>
 
 #ifdef __CUDACC__
+// float16 and bfloat16 without CUDA's headers: 1 bit of sign, so many of exponent and of mantissa. Numbers are rounded
+// to the nearest, of two to the even one.
+template <int exponent_bits, int mantissa_bits>
+struct ShortFloat {
+  uint16_t bits;
+
+  ShortFloat() = default;
+  template <class Number>
+  __device__ ShortFloat(Number number) : bits(rounded(double(number))) {}
+  __device__ operator float() const {
+    const uint64_t mantissa = bits & ((1 << mantissa_bits) - 1), exponent = bits >> mantissa_bits & kLargest;
+    const uint64_t sign = uint64_t(bits >> 15) << 63;
+    if (exponent == 0) {
+      const double tiny = __longlong_as_double((long long)(uint64_t(1024 - kBias - mantissa_bits) << 52));
+      return float(sign != 0 ? -double(mantissa) * tiny : double(mantissa) * tiny);
+    }
+    const uint64_t wide = exponent == kLargest ? 2047 : exponent - kBias + 1023;
+    return float(__longlong_as_double((long long)(sign | wide << 52 | mantissa << (52 - mantissa_bits))));
+  }
+
+ private:
+  static constexpr int kBias = (1 << (exponent_bits - 1)) - 1, kLargest = (1 << exponent_bits) - 1;
+
+  static __device__ uint16_t rounded(double number) {
+    const uint64_t all = uint64_t(__double_as_longlong(number)), mantissa = all & ((uint64_t(1) << 52) - 1);
+    const uint16_t sign = uint16_t(all >> 63 << 15);
+    const int exponent = int(all >> 52 & 2047) - 1023;
+    if (exponent == 1024 && mantissa != 0) return uint16_t(sign | kLargest << mantissa_bits | 1 << (mantissa_bits - 1));
+    if (exponent > kBias) return uint16_t(sign | kLargest << mantissa_bits);
+    if (exponent < -kBias - mantissa_bits) return sign;
+    // Below the normal numbers the leading one is a digit like the others.
+    const bool normal = exponent >= 1 - kBias;
+    const uint64_t digits = normal ? mantissa : mantissa | uint64_t(1) << 52;
+    const int cut = 52 - mantissa_bits + (normal ? 0 : 1 - kBias - exponent);
+    const uint64_t kept = (normal ? uint64_t(exponent + kBias) << mantissa_bits : 0) + (digits >> cut);
+    const uint64_t rest = digits & ((uint64_t(1) << cut) - 1), half = uint64_t(1) << (cut - 1);
+    return uint16_t(sign | (kept + (rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0)));
+  }
+};
+using Float16 = ShortFloat<5, 10>;
+using BFloat16 = ShortFloat<8, 7>;
+
 // Sums and functions of float types are computed in double, of integers in 64 bits.
 template <class T>
 struct WideOf {
@@ -11,6 +53,10 @@ struct WideOf {
 };
 template <>
 struct WideOf<float> {
+  using type = double;
+};
+template <int exponent_bits, int mantissa_bits>
+struct WideOf<ShortFloat<exponent_bits, mantissa_bits>> {
   using type = double;
 };
 template <>

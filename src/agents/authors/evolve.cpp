@@ -54,7 +54,7 @@ class Evolve : public Author {
   static std::vector<const Round*> archive(const Work& work) {
     std::map<std::string, const Round*> by_kind;
     for (const Round& round : work.rounds) {
-      if (!round.right()) continue;
+      if (!round.right() || !round.left_out.empty()) continue;
       const Round*& elite = by_kind[round.niche];
       if (elite == nullptr || round.standing > elite->standing) elite = &round;
     }
@@ -75,6 +75,7 @@ AuthorKind evolve() {
           .usual_rounds = 20,
           .judges_the_start = true,
           .mends = true,
+          .guesses = true,
           .make = [] { return std::unique_ptr<Author>(new Evolve); }};
 }
 

@@ -44,7 +44,7 @@ class Tree : public Author {
     std::vector<std::size_t> roots;
     for (std::size_t i = 0; i < work.rounds.size(); ++i) {
       const Round& round = work.rounds[i];
-      nodes[i].best = round.right() && round.standing > 0 ? std::log(round.standing) : -1e9;
+      nodes[i].best = round.right() && round.standing > 0 ? std::log(round.standing) : -1e9;  // not measured: no reward
       const Round* parent = work.round(round.parent);
       if (parent != nullptr) {
         nodes[static_cast<std::size_t>(round.parent)].children.push_back(i);
@@ -78,7 +78,7 @@ class Tree : public Author {
       // Room for a further child: this is the place. What was wrong is no place to go on from.
       if (static_cast<double>(nodes[next].children.size()) < std::pow(visits, kWidening)) break;
       for (const std::size_t child : nodes[next].children) {
-        if (work.rounds[child].right()) choices.push_back(child);
+        if (work.rounds[child].right() && work.rounds[child].left_out.empty()) choices.push_back(child);
       }
     }
     return place;
@@ -93,6 +93,7 @@ AuthorKind tree() {
           .usual_rounds = 20,
           .judges_the_start = true,
           .mends = true,
+          .guesses = true,
           .make = [] { return std::unique_ptr<Author>(new Tree); }};
 }
 

@@ -14,6 +14,7 @@
 #include "inspect/model.h"
 #include "inspect/tree.h"
 #include "judge/judge.h"
+#include "judge/sample.h"
 #include "judge/verdict_json.h"
 #include "ops/graph.h"
 #include "runs/kernel_file.h"
@@ -51,27 +52,39 @@ Result<int> errors(const Arguments& arguments, std::ostream& out) {
 
 // What the target says of a built kernel.
 Result<targets::CodeNotes> notes_on(const std::string& device_name, const judge::Source& source,
-                                    const Settings& settings) {
+                                    const Settings& settings, const Task* task, const std::string& core) {
   KW_TRY(const Tunables tunables, read_tunables(source.text));
   KW_TRY(const Choice choice, choose(tunables, settings, targets::build_options(device_name)));
   KW_TRY(const auto device, targets::open_device(device_name));
   KW_TRY(const auto built, device->build(source, choice));
   if (!built->ok()) return fail("{}", text_of(built->reason));
-  return device->look_into(*built);
+  // Where its time goes is known of a task's own shape.
+  std::vector<std::uint64_t> samples;
+  if (task != nullptr) {
+    KW_TRY(samples, judge::sample_calls(*task, *device, *built, 1));
+  }
+  return device->look_into(*built, {.samples = samples, .core = core});
 }
 
 // code KERNEL [--task TASK]
 Result<int> code(const Arguments& arguments, std::ostream& out) {
   const std::string file = arguments.text("SUBJECT");
   KW_TRY(const judge::Source source, runs::read_kernel(file));
-  KW_TRY(const std::string device, device_of(arguments, {file}));
+  KW_TRY(std::string device, device_of(arguments, {file}));
+  // A core by name, of no device that was named: kernels for it are built here, and no device is needed to look at
+  // them.
+  if (arguments.has("--core") && !arguments.has("--target")) device = "emulated:aarch64";
   KW_TRY(const Settings settings, parse_settings(arguments.texts("--set")));
-  KW_TRY(const targets::CodeNotes notes, notes_on(device, source, settings));
   std::string work;
+  std::optional<Task> task;
   if (arguments.has("--task")) {
     KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
-    KW_TRY(const Task task, suites::find_task(arguments.text("--task"), dims));
-    KW_TRY(const ops::Graph graph, ops::resolve(task));
+    KW_TRY(task, suites::find_task(arguments.text("--task"), dims));
+  }
+  KW_TRY(const targets::CodeNotes notes,
+         notes_on(device, source, settings, task ? &*task : nullptr, arguments.text("--core")));
+  if (task) {
+    KW_TRY(const ops::Graph graph, ops::resolve(*task));
     const auto least = targets::least_time(device, ops::cost_of(graph));
     work = runs::performance_text(graph, {}, least.ok() ? &*least : nullptr, "");
   }
@@ -145,36 +158,41 @@ Command inspect() {
           "kw inspect errors LOG --source FILE: what a compiler, linker or loader said, as errors with their line "
           "and function.\n"
           "kw inspect code KERNEL: the innermost loops of the built kernel: vectorised or not, spills, calls, "
-          "cycles.\n"
+          "cycles; with --task each loop's share of the time.\n"
           "kw inspect tree FOLDER: C, C++ and CUDA files with their functions and types, those about a WORD first.\n"
           "kw inspect task TASK --verdict FILE: the task as ONNX says it and as the kernel sees it: nodes, "
           "attributes, shapes, layouts, constants; with a verdict (`kw eval --json`) what was found wrong where. "
           "--json prints {task, opset, lengths, nodes, inputs, outputs, wrong}.",
-      .options = {{.name = "WHAT", .help = "errors, code, tree or task", .required = true},
-                  {.name = "SUBJECT", .help = "a file, a folder or a task", .completes = Completes::file},
-                  {.name = "--source",
-                   .value = "FILE",
-                   .help = "errors: the source that was compiled",
-                   .repeated = true,
-                   .completes = Completes::file},
-                  {.name = "--task",
-                   .value = "TASK",
-                   .help = "code: the task's work and roof too",
-                   .completes = Completes::task},
-                  dim_option(),
-                  target_option(),
-                  {.name = "--set",
-                   .value = "NAME=VALUE",
-                   .help = "code: a tunable's value, the compiler or flags",
-                   .repeated = true},
-                  {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
-                  {.name = "--verdict",
-                   .value = "FILE",
-                   .help = "task: a verdict, as `kw eval --json` prints it",
-                   .completes = Completes::file},
-                  {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
-                  {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
-      .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect task Relu --json"},
+      .options =
+          {{.name = "WHAT", .help = "errors, code, tree or task", .required = true},
+           {.name = "SUBJECT", .help = "a file, a folder or a task", .completes = Completes::file},
+           {.name = "--source",
+            .value = "FILE",
+            .help = "errors: the source that was compiled",
+            .repeated = true,
+            .completes = Completes::file},
+           {.name = "--task",
+            .value = "TASK",
+            .help = "code: the task's work and roof too",
+            .completes = Completes::task},
+           dim_option(),
+           target_option(),
+           {.name = "--set",
+            .value = "NAME=VALUE",
+            .help = "code: a tunable's value, the compiler or flags",
+            .repeated = true},
+           {.name = "--core",
+            .value = "NAME",
+            .help = "code: cycles of that core, by a model of it: cortex-a76, a55, x1; built for ARM unless --on says"},
+           {.name = "--about", .value = "WORD", .help = "tree: what it is to be about", .repeated = true},
+           {.name = "--verdict",
+            .value = "FILE",
+            .help = "task: a verdict, as `kw eval --json` prints it",
+            .completes = Completes::file},
+           {.name = "--tokens", .value = "N", .help = "how long the text may be, in tokens"},
+           {.name = "--json", .help = "one JSON object: errors, loops, files, or the task's parts"}},
+      .examples = {"kw inspect code relu.cpp --task Relu", "kw inspect code relu.cpp --core cortex-a55",
+                   "kw inspect task Relu --json"},
       .run = run_inspect};
 }
 

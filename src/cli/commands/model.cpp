@@ -86,7 +86,9 @@ Result<int> run_model(const Arguments& arguments, std::ostream& out) {
     models::RunTerms terms = models::terms_of(model);
     KW_TRY(const std::int64_t threads, whole_number(arguments, "--threads", 1, 1, 64));
     terms.threads = static_cast<int>(threads);
-    if (arguments.has("--inputs")) terms.given = std::filesystem::absolute(arguments.text("--inputs"));
+    if (arguments.has("--inputs")) {
+      KW_TRY(terms.given, models::inputs_file(arguments.text("--inputs")));
+    }
     if (arguments.has("--standalone")) return standalone_model(arguments, model, runtime, terms, device, folder, out);
     if (arguments.has("--optimize")) return optimize_model(arguments, model, runtime, terms, device, folder, out);
     KW_TRY(times, models::where_time_goes(model, runtime, terms, device));

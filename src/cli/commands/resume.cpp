@@ -67,7 +67,7 @@ Result<int> run_resume(const Arguments& arguments, std::ostream& out) {
     KW_TRY([[maybe_unused]] const store::RunLock mine, store::RunLock::take(store.folder(), run.id));
   }
   KW_TRY(runs::Order order, runs::order_of(run));
-  KW_TRY(const runs::Rivals rivals, rivals_named(order.rivals));
+  KW_TRY(const runs::Rivals rivals, rivals_named(order.rivals, order.rules.device));
   KW_TRY(const auto progress, open_progress(arguments));
   const Terminal terminal{
       .store = store, .progress = *progress, .out = out, .json = arguments.has("--json"), .is_resumed = true};

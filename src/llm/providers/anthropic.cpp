@@ -19,6 +19,47 @@ void take_usage(const Json& object, Heard& heard) {
   if (usage->contains("output_tokens")) heard.usage.output_tokens = count_in(*usage, "output_tokens");
 }
 
+// The content of a message. What a tool found is the user's; what several found stands in one message.
+Json blocks_of(const Message& message) {
+  Json blocks = Json::array();
+  if (message.role == Role::tool) {
+    blocks.push_back({{"type", "tool_result"}, {"tool_use_id", message.call}, {"content", message.text}});
+    return blocks;
+  }
+  if (!message.text.empty()) blocks.push_back({{"type", "text"}, {"text", message.text}});
+  for (const ToolCall& call : message.calls) {
+    const Json given = Json::parse_quietly(call.arguments);
+    blocks.push_back({{"type", "tool_use"},
+                      {"id", call.id},
+                      {"name", call.name},
+                      {"input", given.is_object() ? given : Json::object()}});
+  }
+  return blocks;
+}
+
+Json messages_of(const std::vector<Message>& messages) {
+  Json list = Json::array();
+  const Message* before = nullptr;
+  for (const Message& message : messages) {
+    if (message.role == Role::system) continue;
+    const bool plain = message.calls.empty() && message.role != Role::tool;
+    if (message.role == Role::tool && before != nullptr && before->role == Role::tool) {
+      list[list.size() - 1]["content"].push_back(blocks_of(message)[0]);
+    } else {
+      list.push_back({{"role", name_of(message.role == Role::tool ? Role::user : message.role)},
+                      {"content", plain ? Json(message.text) : blocks_of(message)}});
+    }
+    before = &message;
+  }
+  return list;
+}
+
+void take_call(const Json& block, Heard& heard) {
+  ToolCall* call = call_at(heard, heard.calls.size());
+  if (call == nullptr) return;
+  *call = {.id = block.value("id", ""), .name = block.value("name", ""), .arguments = {}};
+}
+
 void take_reason(const Json& object, Heard& heard) {
   const auto reason = object.find("stop_reason");
   if (reason == nullptr || !reason->is_string()) return;
@@ -33,7 +74,12 @@ void whole(const Json& answer, Heard& heard) {
     return;
   }
   for (const Json& block : answer.at("content")) {
-    if (block.value("type", "") == "text") heard.text += block.at("text").get<std::string>();
+    const std::string type = block.value("type", "");
+    if (type == "text") heard.text += block.at("text").get<std::string>();
+    if (type == "tool_use") {
+      take_call(block, heard);
+      if (!heard.calls.empty() && block.contains("input")) heard.calls.back().arguments = block["input"].dump();
+    }
   }
   take_reason(answer, heard);
   take_usage(answer, heard);
@@ -49,9 +95,13 @@ void event(const Event& event, Heard& heard) {
   } else if (type == "content_block_start") {
     const Json& block = json.at("content_block");
     if (block.value("type", "") == "text") heard.text += block.value("text", "");
+    if (block.value("type", "") == "tool_use") take_call(block, heard);
   } else if (type == "content_block_delta") {
     const Json& delta = json.at("delta");
     if (delta.value("type", "") == "text_delta") heard.text += delta.at("text").get<std::string>();
+    // Blocks come one after the other: pieces of arguments are the last call's.
+    if (delta.value("type", "") == "input_json_delta" && !heard.calls.empty())
+      heard.calls.back().arguments += delta.at("partial_json").get<std::string>();
   } else if (type == "message_delta") {
     take_reason(json.at("delta"), heard);
     take_usage(json, heard);
@@ -67,15 +117,17 @@ constexpr Protocol kProtocol{whole, event};
 Answer ask_anthropic(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model},
                {"max_tokens", request.most_tokens},
-               {"messages", Json::array()},
+               {"messages", messages_of(request.messages)},
                {"stream", endpoint.stream}};
   std::string system;
   for (const Message& message : request.messages) {
-    if (message.role == Role::system) {
-      system += (system.empty() ? "" : "\n\n") + message.text;
-    } else {
-      body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
-    }
+    if (message.role == Role::system) system += (system.empty() ? "" : "\n\n") + message.text;
+  }
+  for (const Tool& tool : request.tools) {
+    if (!body.contains("tools")) body["tools"] = Json::array();
+    body["tools"].push_back({{"name", tool.name},
+                             {"description", tool.description},
+                             {"input_schema", Json::parse_quietly(tool.parameters)}});
   }
   if (!system.empty()) body["system"] = system;
   if (request.temperature) body["temperature"] = *request.temperature;
@@ -94,6 +146,7 @@ Provider anthropic() {
           .usual_url = "https://api.anthropic.com",
           .needs_key = true,
           .protocol = &kProtocol,
+          .takes_tools = true,
           .ask = ask_anthropic};
 }
 

@@ -1,4 +1,5 @@
 // A model from its own files, run by kw-lm: "lm:PATH". Nothing leaves this machine, and nothing has a price.
+#include "base/clock.h"
 #include "llm/engine.h"
 #include "llm/providers.h"
 
@@ -17,10 +18,11 @@ Answer ask_lm(const Endpoint& endpoint, const Request& request, const std::stop_
   for (const Message& message : request.messages) {
     body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
   }
+  const auto begin = Clock::now();
   const auto done = engines.ask(model, body, stop, endpoint.patience.whole_s);
   if (!done.ok()) {
     using Kind = Trouble::Kind;
-    const bool late = done.error().message.starts_with("no whole answer");
+    const bool late = seconds_since(begin) >= endpoint.patience.whole_s;
     return troubled(stop.stop_requested() ? Kind::cancelled
                     : late                ? Kind::slow
                                           : Kind::program,

@@ -17,6 +17,37 @@ void take_usage(const Json& object, Heard& heard) {
   }
 }
 
+// Whole, or a piece of a stream: name and arguments come bit by bit, each with the call's place.
+void take_calls(const Json& calls, Heard& heard) {
+  if (!calls.is_array()) return;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Json& piece = calls[i];
+    const bool placed = piece.contains("index") && piece["index"].is_number();
+    const auto place = static_cast<std::size_t>(placed ? count_in(piece, "index") : static_cast<std::int64_t>(i));
+    ToolCall* call = call_at(heard, place);
+    if (call == nullptr) continue;
+    if (const auto id = piece.find("id"); id != nullptr && id->is_string() && call->id.empty()) call->id = id->text();
+    const auto function = piece.find("function");
+    if (function == nullptr || !function->is_object()) continue;
+    if (const auto name = function->find("name"); name != nullptr && name->is_string()) call->name += name->text();
+    if (const auto said = function->find("arguments"); said != nullptr && said->is_string())
+      call->arguments += said->text();
+  }
+}
+
+Json message_of(const Message& message) {
+  Json json = {{"role", name_of(message.role)}, {"content", message.text}};
+  if (message.role == Role::tool) json["tool_call_id"] = message.call;
+  if (!message.calls.empty()) {
+    json["tool_calls"] = Json::array();
+    for (const ToolCall& call : message.calls) {
+      json["tool_calls"].push_back(
+          {{"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
+  }
+  return json;
+}
+
 // "content" is a text, null, or a list of parts.
 void take_message(const Json& message, Heard& heard) {
   if (!message.is_object()) return;
@@ -28,6 +59,7 @@ void take_message(const Json& message, Heard& heard) {
       }
     }
   }
+  if (const auto calls = message.find("tool_calls"); calls != nullptr) take_calls(*calls, heard);
   if (const auto refusal = message.find("refusal"); refusal != nullptr && refusal->is_string()) {
     heard.refusal += refusal->get<std::string>();
   }
@@ -75,8 +107,14 @@ constexpr Protocol kProtocol{whole, event};
 
 Answer ask_openai(const Endpoint& endpoint, const Request& request, const std::stop_token& stop) {
   Json body = {{"model", endpoint.model}, {"messages", Json::array()}, {"stream", endpoint.stream}};
-  for (const Message& message : request.messages) {
-    body["messages"].push_back({{"role", name_of(message.role)}, {"content", message.text}});
+  for (const Message& message : request.messages) body["messages"].push_back(message_of(message));
+  for (const Tool& tool : request.tools) {
+    if (!body.contains("tools")) body["tools"] = Json::array();
+    body["tools"].push_back({{"type", "function"},
+                             {"function",
+                              {{"name", tool.name},
+                               {"description", tool.description},
+                               {"parameters", Json::parse_quietly(tool.parameters)}}}});
   }
   if (endpoint.stream) body["stream_options"] = {{"include_usage", true}};
   if (request.temperature) body["temperature"] = *request.temperature;
@@ -107,6 +145,7 @@ Provider openai() {
           .usual_url = "https://api.openai.com/v1",
           .needs_key = true,
           .protocol = &kProtocol,
+          .takes_tools = true,
           .ask = ask_openai};
 }
 

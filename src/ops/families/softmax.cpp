@@ -125,13 +125,19 @@ Status hardmax_of(const Call& call, WideInputs in, std::span<WideTensor> out) {
   return {};
 }
 
-// A mask's -infinity gives exactly 0; the first element of each row stays finite.
+// A mask's -infinity, or the large negative number that programs take for it, gives exactly 0. The first element of
+// each row stays as it is: some elements are hidden, all from one on as attention does, or all others.
 void draw_masked(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (input_class != InputClass::special || !inputs[0]) return;
   const AxisView view = *row_view(call);
+  const double hidden = random.pick<double>({-INFINITY, -INFINITY, -1e9, -1e4, -largest_finite(DType::float32)});
+  constexpr double kSome = 0.3, kAllButOne = 0.4;  // up to here; beyond, all from one element on
+  const double kind = random.unit();
   each_row(view, [&](auto index) {
+    const std::int64_t left = kind < kSome ? view.length : kind < kAllButOne ? 1 : random.integer(1, view.length);
     for (std::int64_t k = 1; k < view.length; ++k) {
-      if (random.chance(0.1)) inputs[0]->set_real(static_cast<std::int64_t>(index(k)), -INFINITY);
+      if (k < left && !(kind < kSome && random.chance(0.1))) continue;
+      inputs[0]->set_real(static_cast<std::int64_t>(index(k)), hidden);
     }
   });
 }

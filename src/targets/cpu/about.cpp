@@ -131,25 +131,33 @@ Result<targets::RoofTable> known_roof_table() {
   return roof_table(roofs);
 }
 
-Result<targets::RoofTable> measured_roof_table() {
-  const CpuFacts facts = read_cpu_facts();
-  const Result<Roofs> kept = read_kept_roofs(facts);
-  KW_TRY(Roofs fresh, measure_roofs(facts));
+targets::RoofTable joined_and_kept(Roofs fresh, const CpuFacts& facts, const std::filesystem::path& file) {
+  const Result<Roofs> kept = read_kept_roofs(facts, file);
   const Roofs roofs = kept.ok() ? joined(std::move(fresh), *kept) : std::move(fresh);
   targets::RoofTable table = roof_table(roofs);
   std::error_code code;
-  if (!kept.ok() && std::filesystem::exists(kept_roofs_file(), code)) {
+  if (!kept.ok() && std::filesystem::exists(file, code)) {
     table.notes.push_back("the roofs were measured anew; " + kept.error().message);
   }
-  if (const Status status = keep_roofs(roofs, facts); !status.ok()) {
+  if (const Status status = keep_roofs(roofs, facts, file); !status.ok()) {
     table.notes.push_back("the figures could not be kept, so they will be measured again: " + status.error().message);
   }
   return table;
 }
 
+Result<targets::RoofTable> measured_roof_table() {
+  const CpuFacts facts = read_cpu_facts();
+  KW_TRY(Roofs fresh, measure_roofs(facts));
+  return joined_and_kept(std::move(fresh), facts, kept_roofs_file());
+}
+
 Result<targets::LeastTime> least_time(const Cost& cost, int threads) {
-  if (threads != 1) return fail("what {} threads can do at most is not known: roofs are of one core", threads);
   KW_TRY(const Roofs roofs, known_roofs());
+  return least_time(roofs, cost, threads);
+}
+
+Result<targets::LeastTime> least_time(const Roofs& roofs, const Cost& cost, int threads) {
+  if (threads != 1) return fail("what {} threads can do at most is not known: roofs are of one core", threads);
   return targets::LeastTime{.arithmetic_ns = least_time_ns(roofs, {.flops = cost.flops}),
                             .moving_ns = least_time_ns(roofs, {0, cost.read_bytes, cost.written_bytes})};
 }

@@ -104,13 +104,18 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
   };
   for (Placement place : places) {
     Layout::Call& call = layout.calls.emplace_back();
+    const auto put_outputs = [&] {
+      for (const TensorType& type : outputs) call.outputs.push_back(put(type, place, true));
+    };
+    const bool outputs_first = !timed && random.chance(0.5);
+    if (outputs_first) put_outputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::size_t in_instance = (layout.calls.size() - 1) % calls_each;
       const bool again = constant[i] && in_instance > 0;
       const Layout::Call& first = layout.calls[layout.calls.size() - 1 - in_instance];
       call.inputs.push_back(again ? first.inputs[i] : put(inputs[i], place, false));
     }
-    for (const TensorType& type : outputs) call.outputs.push_back(put(type, place, true));
+    if (!outputs_first) put_outputs();
   }
   layout.input_bytes = next_input;
   layout.output_bytes = next_output;

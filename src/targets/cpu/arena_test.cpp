@@ -32,5 +32,16 @@ TEST(AnArena, RefusesMoreThanItsCapacity) {
   EXPECT_FALSE(arena->cut_to(Arena::kCapacity + 1).ok());
 }
 
+TEST(ALayout, HasOutputsBelowInputsAsOftenAsAbove) {
+  const std::vector<TensorType> one = {{DType::float32, Shape{100}}};
+  const std::vector<Placement> places(64, Placement::shifted);
+  Random random(1);
+  const Layout layout = lay_out(one, {false}, one, places, random, std::uint64_t{1} << 40, 1);
+  int below = 0;
+  for (const Layout::Call& call : layout.calls) below += call.outputs[0].address < call.inputs[0].address;
+  EXPECT_GT(below, 16);
+  EXPECT_LT(below, 48);
+}
+
 }  // namespace
 }  // namespace kw::cpu

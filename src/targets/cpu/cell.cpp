@@ -31,6 +31,8 @@ constexpr std::uint64_t kMoreScratch = std::uint64_t{24} << 20;
 // Threads that wait for work may spin so long, all together, before they sleep.
 constexpr std::uint64_t kMostRestlessNs = 10'000'000;
 constexpr auto kMostRestlessTime = 2s;
+constexpr long kSamplePauseNs = 15'000;  // between two looks at where a kernel is, at least
+constexpr auto kSampledAwake = 2ms;
 
 std::uint64_t now_ns() {
   timespec time{};
@@ -172,6 +174,26 @@ Reason Cell::run_watched(std::uint32_t call, Clock::time_point deadline) {
   if (!reason.empty() || rewritten == 0) return reason;
   return {ReasonCode::neighbours_rewritten,
           {{"output", std::min<std::size_t>(rewritten - 1, instance_->outputs.size() - 1)}}};
+}
+
+std::optional<std::vector<std::uint64_t>> Cell::run_sampled(std::uint32_t first, std::uint32_t count,
+                                                            Clock::time_point deadline) {
+  control_->sample_count = 0;
+  start(first, count, false);
+  pollfd waiting[] = {{answer_.get(), POLLIN, 0}, {child_.watch(), POLLIN, 0}};
+  const Clock::time_point begin = Clock::now();
+  for (Clock::time_point now = begin; now < deadline; now = Clock::now()) {
+    // Not in step with the kernel's loops. Of short calls nothing would be seen if this thread slept.
+    const std::chrono::nanoseconds pause(kSamplePauseNs + now.time_since_epoch().count() % kSamplePauseNs);
+    const bool sleeps = now - begin > kSampledAwake;
+    while (!sleeps && Clock::now() - now < pause) host::rest();
+    const timespec longest{0, sleeps ? static_cast<long>(pause.count()) : 0};
+    if (::ppoll(waiting, 2, &longest, nullptr) != 0) break;
+    ::kill(pid(), SIGPROF);
+  }
+  if (!finish(deadline).empty()) return std::nullopt;
+  const std::uint32_t found = std::min(control_->sample_count, host::kMostSamples);
+  return std::vector<std::uint64_t>(control_->samples, control_->samples + found);
 }
 
 Reason Cell::stand(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "sandbox/sandbox.h"
@@ -45,6 +46,12 @@ class Cell {
 
   // One call, every write of which to its outputs is watched (host/watch.h).
   Reason run_watched(std::uint32_t call, Clock::time_point deadline);
+
+  // Calls [first, first + count), and where in the library's code the process was every now and then, as bytes from its
+  // beginning; none where they failed. It is the process that says so: nothing may hang on it but what a reader is
+  // told.
+  std::optional<std::vector<std::uint64_t>> run_sampled(std::uint32_t first, std::uint32_t count,
+                                                        Clock::time_point deadline);
 
   // The same in steps, for a clock between them. `stand` makes all ready but needs no inputs yet. `start` gives the
   // command, `ready` waits until the process stands

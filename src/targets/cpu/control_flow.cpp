@@ -22,17 +22,27 @@ int source_line(const std::string& line) {
   return own ? std::atoi(place.c_str() + colon + 1) : 0;
 }
 
-bool is_call(const Instruction& one) { return one.name.starts_with("call"); }
-bool is_jump(const Instruction& one) { return one.name.starts_with('j'); }
-bool ends_path(const Instruction& one) {
-  if (one.name.starts_with("ret") || one.name == "ud2" || one.name == "hlt") return true;
-  if (!is_call(one)) return false;
-  for (const char* never : {"<abort@", "<__stack_chk_fail@", "<_Unwind_Resume@", "<__cxa_throw@", "<_ZSt9terminate",
-                            "<std::terminate", "<__assert_fail@"}) {
-    if (one.operands.find(never) != std::string::npos) return true;
+bool jumps(const Instruction& one) { return one.flow == Flow::branch || one.flow == Flow::jump; }
+
+// On aarch64 an address is made of two instructions: adrp x0, PAGE, and add x0, x0, #REST.
+class PageRegisters {
+ public:
+  void note(Instruction& one) {
+    const std::string to = one.operands.substr(0, one.operands.find(','));
+    if (one.name == "adrp") {
+      of_[to] = std::strtoull(one.operands.c_str() + std::min(to.size() + 1, one.operands.size()), nullptr, 16);
+    } else if (one.name == "add") {
+      const std::size_t number = one.operands.find('#'), from = one.operands.find(", ");
+      if (number == std::string::npos || from == std::string::npos) return;
+      const std::size_t begin = from + 2;
+      const auto page = of_.find(one.operands.substr(begin, one.operands.find(',', begin) - begin));
+      if (page != of_.end()) one.refers = page->second + std::strtoull(one.operands.c_str() + number + 1, nullptr, 0);
+    }
   }
-  return false;
-}
+
+ private:
+  std::map<std::string, std::uint64_t> of_;  // registers
+};
 
 struct Block {
   std::size_t begin, end;  // instructions, without the end
@@ -48,8 +58,8 @@ std::vector<Block> blocks_of(const Function& function) {
   std::vector<char> begins(all.size() + 1, 0);
   begins[0] = 1;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (is_jump(all[i])) begins[place_of(all[i].target)] = 1;
-    if (is_jump(all[i]) || ends_path(all[i])) begins[i + 1] = 1;
+    if (jumps(all[i])) begins[place_of(all[i].target)] = 1;
+    if (jumps(all[i]) || all[i].flow == Flow::end) begins[i + 1] = 1;
   }
   std::vector<Block> blocks;
   std::vector<std::size_t> block_of(all.size());
@@ -60,10 +70,11 @@ std::vector<Block> blocks_of(const Function& function) {
   }
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Instruction& last = all[blocks[b].end - 1];
-    if (is_jump(last)) {
+    if (jumps(last)) {
       if (const std::size_t to = place_of(last.target); to < all.size()) blocks[b].next.push_back(block_of[to]);
     }
-    if (!ends_path(last) && !last.name.starts_with("jmp") && b + 1 < blocks.size()) blocks[b].next.push_back(b + 1);
+    const bool goes_on = last.flow != Flow::end && last.flow != Flow::jump;
+    if (goes_on && b + 1 < blocks.size()) blocks[b].next.push_back(b + 1);
     for (const std::size_t to : blocks[b].next) blocks[to].before.push_back(b);
   }
   return blocks;
@@ -122,13 +133,17 @@ std::vector<std::size_t> dominators(const std::vector<Block>& blocks) {
 
 std::vector<Function> functions_in(const std::string& disassembly) {
   std::vector<Function> functions;
+  const std::optional<InstructionSet> set = instruction_set_of(disassembly);
+  if (!set) return functions;
   std::istringstream stream(disassembly);
   int at_line = 0;
+  PageRegisters pages;
   for (std::string line; std::getline(stream, line);) {
     if (line.ends_with(">:")) {
       const std::size_t open = line.find('<');
       functions.push_back({line.substr(open + 1, line.size() - open - 3), {}});
       at_line = 0;
+      pages = {};
       continue;
     }
     const std::size_t tab = line.find(":\t");
@@ -137,23 +152,12 @@ std::vector<Function> functions_in(const std::string& disassembly) {
       continue;
     }
     if (functions.empty()) continue;
-    Instruction one{.address = std::strtoull(line.c_str(), nullptr, 16), .line = at_line};
-    std::string words = line.substr(tab + 2);
-    const std::size_t comment = words.find('#');
-    if (comment != std::string::npos) one.refers = std::strtoull(words.c_str() + comment + 1, nullptr, 16);
-    words = words.substr(0, comment);
-    for (const char* prefix : {"bnd ", "notrack ", "rep ", "lock ", "data16 ", "cs "}) {
-      if (words.starts_with(prefix)) words.erase(0, std::string_view(prefix).size());
-    }
-    const std::size_t space = words.find_first_of(" \t");
-    one.name = words.substr(0, space);
-    if (space != std::string::npos) {
-      const std::size_t begin = words.find_first_not_of(" \t", space);
-      if (begin != std::string::npos) one.operands = words.substr(begin);
-    }
-    while (one.operands.ends_with(' ')) one.operands.pop_back();
-    if (is_jump(one) || is_call(one)) one.target = std::strtoull(one.operands.c_str(), nullptr, 16);
-    if (!one.name.empty()) functions.back().instructions.push_back(std::move(one));
+    Instruction one = read_instruction(*set, line.substr(tab + 2));
+    if (one.name.empty()) continue;
+    one.address = std::strtoull(line.c_str(), nullptr, 16);
+    one.line = at_line;
+    if (*set == InstructionSet::aarch64) pages.note(one);
+    functions.back().instructions.push_back(std::move(one));
   }
   return functions;
 }

@@ -5,27 +5,20 @@
 // of switches): what is reached only that way is left out, rather than guessed at.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-namespace kw::cpu {
+#include "targets/cpu/instruction_set.h"
 
-struct Instruction {
-  std::uint64_t address = 0;
-  std::string name;
-  std::string operands;
-  std::uint64_t target = 0;  // of a jump or a call
-  std::uint64_t refers = 0;  // to an address, as taking a function's does
-  int line = 0;              // of the source; 0: not known, or in a header
-};
+namespace kw::cpu {
 
 struct Function {
   std::string name;
   std::vector<Instruction> instructions;
 };
 
-// `objdump -d -C -l` of a library; lines are known where it was built with them.
+// `objdump -d -C -l` of a library or program; lines are known where it was built with them. None where its processor is
+// not known.
 std::vector<Function> functions_in(const std::string& disassembly);
 
 struct NaturalLoop {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
@@ -77,9 +78,31 @@ std::optional<Cycles> read_mca(const std::string& said) {
   return cycles;
 }
 
+// Its resources are called "A57UnitB", "CortexA55UnitALU": by the core whose schedule it is.
+std::string scheduled_as(const std::string& said) {
+  const std::size_t list = said.find("Resources:\n"), name = said.find(" - ", list);
+  if (list == std::string::npos || name == std::string::npos) return {};
+  std::string core = said.substr(name + 3, said.find_first_of("\n", name) - name - 3);
+  if (core.starts_with("Cortex")) core.erase(0, 6);
+  const std::size_t unit = core.find("Unit");
+  return unit == std::string::npos ? std::string() : core.substr(0, unit);
+}
+
+// "cortex-a76" and "A76"
+bool is_the_same(const std::string& core, const std::string& scheduled) {
+  std::string plain;
+  for (const char c : core.substr(core.rfind('-') + 1)) plain += static_cast<char>(std::toupper(c));
+  return plain == scheduled;
+}
+
 // One run of llvm-mca for all: starting it takes longer than its work.
-std::vector<std::optional<Cycles>> ask(const std::string& core, std::span<const std::string> loops) {
-  std::vector<std::optional<Cycles>> answers(loops.size());
+struct Asked {
+  std::vector<std::optional<Cycles>> loops;
+  std::string scheduled_as;  // the core whose resources it names: "A57"
+  std::string warned;
+};
+Asked ask(const Model& model, std::span<const std::string> loops) {
+  Asked answer{.loops = std::vector<std::optional<Cycles>>(loops.size())};
   std::string assembly;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     std::string code = loops[i];
@@ -91,16 +114,22 @@ std::vector<std::optional<Cycles>> ask(const std::string& core, std::span<const 
     }
     assembly += fmt::format("# LLVM-MCA-BEGIN loop{}\n{}# LLVM-MCA-END\n", i, code);
   }
-  const auto mca =
-      run_filter({"llvm-mca", "-mcpu=" + core, "-iterations=50", "-instruction-info=false"}, assembly, {.whole_s = 10});
-  if (!mca.ok() || !mca->well()) return answers;
+  std::vector<std::string> words = {"llvm-mca", "-mcpu=" + model.core, "-iterations=50", "-instruction-info=false"};
+  if (!model.triple.empty()) words.push_back("-mtriple=" + model.triple);
+  // What later cores have more is read for all: whether the core has it is the compiler's to know.
+  if (model.triple.starts_with("aarch64")) words.push_back("-mattr=+fullfp16,+dotprod,+i8mm,+bf16");
+  const auto mca = run_filter(words, assembly, {.whole_s = 10});
+  if (!mca.ok()) return answer;
+  answer.warned = mca->err;
+  if (!mca->well()) return answer;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const std::size_t begin = mca->out.find(fmt::format("Code Region - loop{}\n", i));
     if (begin == std::string::npos) continue;
     const std::size_t from = mca->out.find('\n', begin);
-    answers[i] = read_mca(mca->out.substr(from, mca->out.find("Code Region - ", from) - from));
+    answer.loops[i] = read_mca(mca->out.substr(from, mca->out.find("Code Region - ", from) - from));
   }
-  return answers;
+  answer.scheduled_as = scheduled_as(mca->out);
+  return answer;
 }
 
 // Of llvm-mca; 0: it is not there.
@@ -127,19 +156,38 @@ std::string modelled_core(const std::string& cpuinfo, int llvm_version) {
   return {};
 }
 
-Result<std::vector<std::optional<Cycles>>> cycles_of(std::span<const std::string> loops) {
+Result<ModelledLoops> cycles_of(std::span<const std::string> loops, const Model& wanted) {
   const int version = llvm_version();
   if (version == 0) return fail("llvm-mca is not there (on Debian: apt-get install llvm): cycles are not known");
-  const auto cpuinfo = read_file("/proc/cpuinfo");
-  const std::string core = modelled_core(cpuinfo.ok() ? *cpuinfo : "", version);
-  if (core.empty()) return fail("cycles of a turn are not told: llvm-mca {} has no model of this core", version);
-  if (loops.empty()) return std::vector<std::optional<Cycles>>();
-  std::vector<std::optional<Cycles>> answers = ask(core, loops);
-  // Where it cannot read one of them, the others are still to be had.
-  if (loops.size() > 1 && std::ranges::none_of(answers, [](const auto& one) { return one.has_value(); })) {
-    for (std::size_t i = 0; i < loops.size(); ++i) answers[i] = ask(core, loops.subspan(i, 1))[0];
+  Model model = wanted;
+  if (model.core.empty()) {
+    if (!model.triple.empty()) return fail("cycles of a turn are not told: which core the device has is not known");
+    const auto cpuinfo = read_file("/proc/cpuinfo");
+    model.core = modelled_core(cpuinfo.ok() ? *cpuinfo : "", version);
+    if (model.core.empty())
+      return fail("cycles of a turn are not told: llvm-mca {} has no model of this core", version);
   }
-  return answers;
+  ModelledLoops modelled;
+  if (loops.empty()) return modelled;
+  Asked asked = ask(model, loops);
+  if (asked.warned.find("not a recognized processor") != std::string::npos)
+    return fail("cycles of a turn are not told: llvm-mca {} knows no core '{}'", version, model.core);
+  // Where it cannot read one of them, the others are still to be had.
+  if (loops.size() > 1 && std::ranges::none_of(asked.loops, [](const auto& one) { return one.has_value(); })) {
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      Asked one = ask(model, loops.subspan(i, 1));
+      asked.loops[i] = one.loops[0];
+      if (!one.scheduled_as.empty()) asked.scheduled_as = one.scheduled_as;
+    }
+  }
+  modelled.loops = std::move(asked.loops);
+  if (!wanted.core.empty() && !asked.scheduled_as.empty()) {
+    modelled.model = fmt::format("cycles are of {} by llvm-mca {}", model.core, version);
+    if (!is_the_same(model.core, asked.scheduled_as))
+      modelled.model +=
+          fmt::format(", which takes its model of the {} for it: good to compare loops with", asked.scheduled_as);
+  }
+  return modelled;
 }
 
 }  // namespace kw::cpu

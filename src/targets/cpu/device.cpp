@@ -117,16 +117,10 @@ std::vector<targets::IsolationPart> CpuDevice::isolation_parts() const {
   return parts;
 }
 
-// The tools that read machine code want a file.
-Result<targets::CodeNotes> CpuDevice::look_into(const targets::Built& built) const {
+Result<targets::CodeNotes> CpuDevice::look_into(const targets::Built& built,
+                                                const targets::CodeQuestion& question) const {
   KW_TRY(const std::string content, built.code());
-  const fs::path file = fs::temp_directory_path() / fmt::format("kw_code_{}_{}.so", ::getpid(), ::gettid());
-  KW_CHECK(write_file(file, content));
-  const auto code = machine_code_of(file);
-  std::error_code error;
-  fs::remove(file, error);
-  if (!code.ok()) return code.error();
-  return targets::CodeNotes{.text = as_text(*code), .json = as_json(*code)};
+  return notes_on(content, {.model = {.core = question.core}, .samples = question.samples});
 }
 
 }  // namespace kw::cpu

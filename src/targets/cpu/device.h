@@ -36,7 +36,8 @@ class CpuDevice final : public targets::Device {
   std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
   bool alive() override;
   std::vector<targets::IsolationPart> isolation_parts() const override;
-  Result<targets::CodeNotes> look_into(const targets::Built& built) const override;
+  Result<targets::CodeNotes> look_into(const targets::Built& built,
+                                       const targets::CodeQuestion& question) const override;
 
  private:
   explicit CpuDevice(Workshop workshop) : workshop_(std::move(workshop)) {}

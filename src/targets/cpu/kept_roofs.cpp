@@ -91,8 +91,7 @@ Json machine_of(const CpuFacts& facts) {
 
 fs::path kept_roofs_file() { return cache_folder() / "machine.json"; }
 
-Result<Roofs> read_kept_roofs(const CpuFacts& facts) {
-  const fs::path file = kept_roofs_file();
+Result<Roofs> read_kept_roofs(const CpuFacts& facts, const fs::path& file) {
   std::error_code code;
   if (!fs::exists(file, code)) return fail("this machine's roofs have not been measured");
   KW_TRY(const std::string text, read_file(file, 1 << 20));
@@ -114,8 +113,7 @@ Result<Roofs> known_roofs() {
   return fail("{}; run 'kw doctor' to measure them", roofs.error().message);
 }
 
-Status keep_roofs(const Roofs& roofs, const CpuFacts& facts) {
-  const fs::path file = kept_roofs_file();
+Status keep_roofs(const Roofs& roofs, const CpuFacts& facts, const fs::path& file) {
   std::error_code code;
   fs::create_directories(file.parent_path(), code);
   if (code) return fail("{}: cannot be created: {}", file.parent_path().string(), code.message());

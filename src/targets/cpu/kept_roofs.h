@@ -1,5 +1,6 @@
 // The measured roofs, kept in machine.json of the cache folder, so that measuring is done once and knowing costs one
-// small file. They count for the processor, the number of cores and the way of measuring that they were made with.
+// small file; those of a device in a file of its own. They count for the processor, the number of cores and the way of
+// measuring that they were made with.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +15,14 @@ namespace kw::cpu {
 std::filesystem::path kept_roofs_file();
 
 // Fails where none are kept, they are another machine's, or the file is damaged; the message says which.
-Result<Roofs> read_kept_roofs(const CpuFacts& facts);
+Result<Roofs> read_kept_roofs(const CpuFacts& facts, const std::filesystem::path& file = kept_roofs_file());
 
 // The same for a command that only uses them: its message ends with what to do.
 Result<Roofs> known_roofs();
 
 // Creates the folder where it is missing.
-Status keep_roofs(const Roofs& roofs, const CpuFacts& facts = read_cpu_facts());
+Status keep_roofs(const Roofs& roofs, const CpuFacts& facts = read_cpu_facts(),
+                  const std::filesystem::path& file = kept_roofs_file());
 
 // One object with the keys of machine.json's "roofs":
 //   measured_at, spread, stable, fma_gflops: FIGURE,

@@ -41,6 +41,13 @@ std::optional<Reason> LockedKernel::run_watched(std::size_t call, Clock::time_po
 #endif
 }
 
+// A signal comes to one of several threads, nobody knows to which.
+std::optional<std::vector<std::uint64_t>> LockedKernel::run_sampled(std::size_t first, std::size_t count,
+                                                                    Clock::time_point deadline) {
+  if (threads_ > 1) return std::nullopt;
+  return cell_.run_sampled(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count), deadline);
+}
+
 targets::FoundShape LockedKernel::found_shape(std::size_t call, std::size_t output) const {
   const host::FoundShapes& answer = cell_.control().found[call];
   const std::int32_t rank = answer.ranks[output];

@@ -20,6 +20,8 @@ class LockedKernel final : public targets::LoadedKernel {
   Reason poison_scratch(std::uint8_t value, Clock::time_point deadline) override;
   Reason run(std::size_t first, std::size_t count, Clock::time_point deadline) override;
   std::optional<Reason> run_watched(std::size_t call, Clock::time_point deadline) override;
+  std::optional<std::vector<std::uint64_t>> run_sampled(std::size_t first, std::size_t count,
+                                                        Clock::time_point deadline) override;
   targets::Outputs& outputs() override { return *outputs_; }
   targets::FoundShape found_shape(std::size_t call, std::size_t output) const override;
   std::optional<std::uint64_t> memory_held() const override { return cell_.memory_held(); }

@@ -2,94 +2,48 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 
+#include "base/files.h"
 #include "base/filter.h"
 #include "base/json.h"
 #include "targets/cpu/control_flow.h"
-#include "targets/cpu/cycle_model.h"
 
 namespace kw::cpu {
 namespace {
 
-bool starts_with_any(const std::string& name, std::initializer_list<const char*> prefixes) {
-  return std::ranges::any_of(prefixes, [&](const char* prefix) { return name.starts_with(prefix); });
-}
+constexpr std::size_t kFewestSamples = 50;  // below, shares would be mostly chance
+constexpr double kLeastShown = 0.01;        // of the time, for a loop to be told of
 
-// Whether it computes on vectors or floats: comparisons, maxima, selections and integers in vectors among them.
-bool computes(const std::string& name, const std::string& operands) {
-  if (starts_with_any(name, {"xorp", "pxor"})) {
-    // Of a register with itself it is a zero.
-    const std::size_t comma = operands.find(',');
-    if (operands.substr(0, comma) == operands.substr(comma + 1, comma)) return false;
-  }
-  return starts_with_any(
-      name,
-      {"add",     "sub",    "mul",   "div",    "sqrt",   "max",   "min",   "fma",      "fmsub",    "fnm",    "padd",
-       "pmul",    "pmadd",  "psub",  "pmax",   "pmin",   "rcp",   "rsqrt", "round",    "rndscale", "pabs",   "dpb",
-       "psll",    "psra",   "psrl",  "cmp",    "ucomis", "comis", "pcmp",  "ptest",    "blendv",   "blendm", "pblendv",
-       "pblendm", "and",    "or",    "xor",    "pand",   "por",   "pxor",  "pternlog", "cvt",      "getexp", "getmant",
-       "scalef",  "reduce", "range", "plzcnt", "ph",     "pavg",  "psad"});
-}
-
-void count(const Instruction& one, Loop& loop) {
+void count(const Instruction& one, const Effect& effect, Loop& loop) {
   ++loop.instructions;
-  const std::string name = one.name.starts_with('v') ? one.name.substr(1) : one.name;
-  const std::string& operands = one.operands;
-  const bool memory = operands.find('(') != std::string::npos;
-  const bool stack = operands.find("(%rsp") != std::string::npos || operands.find("(%rbp)") != std::string::npos;
-  const bool moves = name.starts_with("mov");
-  const bool stores = memory && moves && (operands.ends_with(')') || operands.find("){") != std::string::npos);
-  const int bits = operands.find("%zmm") != std::string::npos   ? 512
-                   : operands.find("%ymm") != std::string::npos ? 256
-                   : operands.find("%xmm") != std::string::npos ? 128
-                                                                : 0;
-  const bool scalar = !name.starts_with('p') && (name.ends_with("ss") || name.ends_with("sd"));
-  if (memory && name != "lea" && !name.starts_with("nop") && !name.starts_with("prefetch")) {
-    (stores ? loop.stores : loop.loads) += 1;
-    // Scalars and addresses on the stack are cheap; vectors there are registers that were missing.
-    if (stack && bits > 0) ++loop.spills;
-    if (bits > 0 && !scalar) loop.moved_bits = std::max(loop.moved_bits, bits);
-  }
-  if (name.starts_with("gather") || name.starts_with("pgather")) ++loop.gathers;
-  if (name.starts_with("call")) {
-    const std::size_t open = operands.find('<');
-    loop.calls.push_back(open == std::string::npos
-                             ? operands
-                             : operands.substr(open + 1, operands.find_first_of("@>+", open) - open - 1));
-  }
-  const bool packed = name.ends_with("ps") || name.ends_with("pd") || name.starts_with("p");
-  if (bits > 0 && computes(name, operands)) {
-    if (scalar) {
-      ++loop.scalar_arithmetic;
-    } else if (packed || one.name.starts_with('v')) {
-      ++loop.vector_arithmetic;
-      loop.vector_bits = std::max(loop.vector_bits, bits);
-    }
-  }
-  if (starts_with_any(name, {"fmadd", "fmsub", "fnmadd", "fnmsub"})) ++loop.fused;
-  if (starts_with_any(name, {"div", "sqrt"}) && (packed || scalar)) ++loop.divisions;
+  loop.loads += effect.loads;
+  loop.stores += effect.stores;
+  // Scalars and addresses on the stack are cheap; vectors there are registers that were missing.
+  if (effect.on_stack && effect.moved_bits > 0) ++loop.spills;
+  loop.moved_bits = std::max(loop.moved_bits, effect.moved_bits);
+  (effect.stores ? loop.written_bytes : loop.read_bytes) += effect.on_stack ? 0 : effect.moved_bytes;
+  loop.gathers += effect.gathers;
+  if (!effect.calls.empty()) loop.calls.push_back(effect.calls);
+  (effect.computes_on_vectors() ? loop.vector_arithmetic : loop.scalar_arithmetic) += effect.computes;
+  loop.vector_bits = std::max(loop.vector_bits, effect.vector_bits);
+  loop.fused += effect.products > 0;
+  loop.products += effect.products;
+  loop.divisions += effect.divides;
   if (one.line > 0) {
     loop.first_line = loop.first_line == 0 ? one.line : std::min(loop.first_line, one.line);
     loop.last_line = std::max(loop.last_line, one.line);
   }
 }
 
-// What llvm-mca reads: without addresses and names of functions; jumps go to the loop's own beginning.
 std::string assembly_of(const std::vector<Instruction>& all, const std::vector<std::size_t>& places) {
   std::string text = "turn:\n";
   for (const std::size_t i : places) {
-    const Instruction& one = all[i];
-    if (one.name.starts_with('j')) {
-      text += one.name + " turn\n";
-    } else if (one.name.starts_with("call")) {
-      continue;
-    } else {
-      text += one.name + " " + one.operands.substr(0, one.operands.find(" <")) + "\n";
-    }
+    if (const std::string line = assembly_of(all[i]); !line.empty()) text += line + "\n";
   }
   return text;
 }
@@ -101,8 +55,10 @@ int lanes(const Loop& loop) {
 }
 
 Json json_of(const Loop& loop) {
+  const Work work = work_of(loop);
   return {{"function", loop.function},
           {"depth", loop.depth},
+          {"share", loop.share ? Json(*loop.share) : Json()},
           {"first_line", loop.first_line},
           {"last_line", loop.last_line},
           {"straight", loop.straight},
@@ -112,6 +68,9 @@ Json json_of(const Loop& loop) {
           {"vector_arithmetic", loop.vector_arithmetic},
           {"scalar_arithmetic", loop.scalar_arithmetic},
           {"fused", loop.fused},
+          {"products", loop.products},
+          {"read_bytes", loop.read_bytes},
+          {"written_bytes", loop.written_bytes},
           {"divisions", loop.divisions},
           {"loads", loop.loads},
           {"stores", loop.stores},
@@ -119,37 +78,68 @@ Json json_of(const Loop& loop) {
           {"gathers", loop.gathers},
           {"calls", loop.calls},
           {"cycles", loop.cycles ? Json(*loop.cycles) : Json()},
+          {"work", work.amount},
+          {"unit", work.unit},
           {"busiest", loop.busiest},
           {"code", loop.code}};
 }
 
 }  // namespace
 
-MachineCode loops_in(const std::string& disassembly) {
+MachineCode loops_in(const std::string& disassembly, std::span<const std::uint64_t> samples) {
   MachineCode code;
+  std::vector<std::vector<std::uint64_t>> addresses;  // of each loop's instructions, ascending
+  const std::optional<InstructionSet> set = instruction_set_of(disassembly);
+  if (!set) {
+    code.missing = "machine code of this processor is not read";
+    return code;
+  }
   const std::vector<Function> functions = functions_in(disassembly);
   for (const TimedFunction& timed : timed_functions(functions)) {
     for (const NaturalLoop& found : natural_loops(*timed.function)) {
       if (!found.innermost) continue;
       Loop loop{.function = timed.function->name, .depth = timed.called_at_depth + found.depth};
-      for (const std::size_t i : found.instructions) count(timed.function->instructions[i], loop);
+      for (const std::size_t i : found.instructions) {
+        const Instruction& one = timed.function->instructions[i];
+        count(one, effect_of(*set, one), loop);
+      }
       loop.code = assembly_of(timed.function->instructions, found.instructions);
       loop.straight = found.straight;
+      addresses.emplace_back();
+      for (const std::size_t i : found.instructions)
+        addresses.back().push_back(timed.function->instructions[i].address);
       code.loops.push_back(std::move(loop));
     }
   }
-  // How often a turn runs is not measured: what lies deeper runs more often, and a main loop does more than its rest.
-  std::ranges::stable_sort(code.loops, std::greater{},
-                           [](const Loop& loop) { return std::tuple(loop.depth, lanes(loop)); });
+  if (samples.size() >= kFewestSamples) {
+    code.samples = static_cast<int>(samples.size());
+    const auto all = static_cast<double>(samples.size());
+    for (std::size_t i = 0; i < code.loops.size(); ++i) {
+      const auto inside = [&](std::uint64_t at) { return std::ranges::binary_search(addresses[i], at); };
+      code.loops[i].share = static_cast<double>(std::ranges::count_if(samples, inside)) / all;
+    }
+    const auto outside = [&](std::uint64_t at) {
+      return std::ranges::none_of(functions, [&](const Function& function) {
+        return !function.instructions.empty() && at >= function.instructions.front().address &&
+               at <= function.instructions.back().address;
+      });
+    };
+    code.outside = static_cast<double>(std::ranges::count_if(samples, outside)) / all;
+  }
+  // Without samples, what lies deeper runs more often, and a main loop does more than its rest.
+  std::ranges::stable_sort(code.loops, std::greater{}, [](const Loop& loop) {
+    return std::tuple(loop.share.value_or(0), loop.depth, lanes(loop));
+  });
   return code;
 }
 
-Result<MachineCode> machine_code_of(const std::filesystem::path& library) {
+Result<MachineCode> machine_code_of(const std::filesystem::path& file, const CodeReader& reader) {
   const auto said =
-      run_filter({"objdump", "-d", "-C", "-l", "--no-show-raw-insn", library.string()}, "", {.whole_s = 30});
-  if (!said.ok()) return fail("objdump is not there; on Debian: apt-get install binutils");
-  if (!said->well()) return fail("objdump cannot read {}: {}", library.string(), said->err.substr(0, 200));
-  MachineCode code = loops_in(said->out);
+      run_filter({reader.objdump, "-d", "-C", "-l", "--no-show-raw-insn", file.string()}, "", {.whole_s = 30});
+  if (!said.ok()) return fail("{} is not there; on Debian: apt-get install {}", reader.objdump, reader.package);
+  if (!said->well()) return fail("{} cannot read {}: {}", reader.objdump, file.string(), said->err.substr(0, 200));
+  MachineCode code = loops_in(said->out, reader.samples);
+  if (!code.missing.empty()) return code;
   // Of a loop with branches inside no one knows which of its instructions a turn runs through.
   std::vector<Loop*> asked;
   std::vector<std::string> texts;
@@ -158,17 +148,25 @@ Result<MachineCode> machine_code_of(const std::filesystem::path& library) {
     asked.push_back(&code.loops[i]);
     texts.push_back(code.loops[i].code);
   }
-  const auto cycles = cycles_of(texts);
+  const auto cycles = cycles_of(texts, reader.model);
   if (!cycles.ok()) {
     code.missing = cycles.error().message;
     return code;
   }
+  code.model = cycles->model;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (!(*cycles)[i]) continue;
-    asked[i]->cycles = (*cycles)[i]->of_a_turn;
-    asked[i]->busiest = (*cycles)[i]->busiest;
+    if (!cycles->loops[i]) continue;
+    asked[i]->cycles = cycles->loops[i]->of_a_turn;
+    asked[i]->busiest = cycles->loops[i]->busiest;
   }
   return code;
+}
+
+Work work_of(const Loop& loop) {
+  constexpr int kFloatBytes = 4;
+  if (loop.products > 0) return {static_cast<double>(loop.products), "multiply-add"};
+  if (loop.written_bytes > 0) return {static_cast<double>(loop.written_bytes) / kFloatBytes, "float written"};
+  return {static_cast<double>(loop.read_bytes) / kFloatBytes, "float read"};
 }
 
 namespace {
@@ -189,18 +187,27 @@ std::string lines_text(const Loop& loop) {
 
 std::string as_text(const MachineCode& code, std::size_t most_loops) {
   if (code.loops.empty()) return "no loops in the machine code of a call\n";
-  std::string text = "innermost loops of a call, the deepest first (how often each runs is not measured):\n";
+  std::string text =
+      code.samples > 0
+          ? fmt::format("innermost loops of a call by their share of its time, from {} samples:\n", code.samples)
+          : "innermost loops of a call, the deepest first (how often each runs is not measured):\n";
   std::size_t shown = 0, told = 0;
+  double told_share = 0, all_shares = 0;
+  for (const Loop& loop : code.loops) all_shares += loop.share.value_or(0);
   std::set<std::string> seen;
   for (const Loop& loop : code.loops) {
     // Compilers make several copies of one loop, for other lengths or callers: one of them says it all.
     const auto like = [&](const Loop& other) { return kind_of(other) == kind_of(loop); };
     if (!seen.insert(kind_of(loop)).second) continue;
-    if (shown == most_loops) continue;
     const auto copies = std::ranges::count_if(code.loops, like);
+    double share = 0;
+    for (const Loop& other : code.loops) share += like(other) ? other.share.value_or(0) : 0;
+    if (shown == most_loops || (code.samples > 0 && share < kLeastShown)) continue;
     told += static_cast<std::size_t>(copies);
-    text += fmt::format("loop {} in {}{}{}, {} deep: {} instructions{}; ", ++shown, loop.function.substr(0, 60),
-                        lines_text(loop), copies > 1 ? fmt::format(", {} copies", copies) : "", loop.depth,
+    told_share += share;
+    text += fmt::format("loop {} in {}{}{}{}, {} deep: {} instructions{}; ", ++shown, loop.function.substr(0, 60),
+                        lines_text(loop), copies > 1 ? fmt::format(", {} copies", copies) : "",
+                        code.samples > 0 ? fmt::format(", {:.0f} % of the time", 100 * share) : "", loop.depth,
                         loop.instructions, loop.straight ? "" : " with branches, not all run in each turn");
     if (loop.vector_arithmetic + loop.scalar_arithmetic == 0) {
       text += loop.moved_bits > 0 ? fmt::format("moves vectors of {} bits", loop.moved_bits)
@@ -217,11 +224,28 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
     if (loop.gathers > 0) text += fmt::format("; {} gathers", loop.gathers);
     if (loop.divisions > 0) text += fmt::format("; {} divisions or square roots", loop.divisions);
     if (!loop.calls.empty()) text += fmt::format("; CALLS {}", fmt::join(loop.calls, ", "));
-    if (loop.cycles) text += fmt::format("; {:.1f} cycles a turn without waiting for memory", *loop.cycles);
+    if (loop.cycles) {
+      text += fmt::format("; {:.1f} cycles a turn without waiting for memory", *loop.cycles);
+      if (const Work work = work_of(loop); work.amount > 0)
+        text += fmt::format(", {:.2f} for each {}", *loop.cycles / work.amount, work.unit);
+    }
     if (!loop.busiest.empty()) text += fmt::format("; busiest: {}", loop.busiest);
     text += "\n";
   }
-  if (code.loops.size() > told) text += fmt::format("... and {} more innermost loops\n", code.loops.size() - told);
+  if (code.loops.size() > told) {
+    text += fmt::format("... and {} more innermost loops{}\n", code.loops.size() - told,
+                        code.samples > 0 ? fmt::format(", {:.0f} % of the time", 100 * (all_shares - told_share)) : "");
+  }
+  if (code.samples > 0) {
+    const double between = std::max(0.0, 1 - all_shares - code.outside);
+    if (between >= kLeastShown)
+      text += fmt::format("outside of innermost loops: {:.0f} % of the time\n", 100 * between);
+    if (code.outside >= kLeastShown) {
+      text +=
+          fmt::format("in functions of libraries (the C library's, say): {:.0f} % of the time\n", 100 * code.outside);
+    }
+  }
+  if (!code.model.empty()) text += code.model + "\n";
   if (!code.missing.empty()) text += code.missing + "\n";
   return text;
 }
@@ -229,7 +253,23 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
 std::string as_json(const MachineCode& code) {
   Json loops = Json::array();
   for (const Loop& loop : code.loops) loops.push_back(json_of(loop));
-  return Json{{"loops", std::move(loops)}, {"missing", code.missing}}.dump();
+  return Json{{"loops", std::move(loops)},
+              {"samples", code.samples},
+              {"outside", code.outside},
+              {"model", code.model},
+              {"missing", code.missing}}
+      .dump();
+}
+
+// The tools that read machine code want a file.
+Result<targets::CodeNotes> notes_on(const std::string& content, const CodeReader& reader) {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("kw_code_{}_{}.so", ::getpid(), ::gettid());
+  KW_CHECK(write_file(file, content));
+  const auto code = machine_code_of(file, reader);
+  std::error_code error;
+  std::filesystem::remove(file, error);
+  if (!code.ok()) return code.error();
+  return targets::CodeNotes{.text = as_text(*code), .json = as_json(*code)};
 }
 
 }  // namespace kw::cpu

@@ -122,6 +122,39 @@ TEST(MachineCode, PutsAMainLoopBeforeItsRest) {
   EXPECT_TRUE(code.loops[0].vectorised());
 }
 
+// The deepest loop need not be where the time goes.
+TEST(MachineCode, RanksLoopsByTheirShareOfTheTime) {
+  const std::string text = R"(
+0000000000001000 <kw_run>:
+kernel.cpp:5
+    1000:	addss  (%rdi),%xmm0
+    1004:	jne    1000 <kw_run>
+kernel.cpp:9
+    1006:	vaddps (%rdi),%zmm0,%zmm0
+    100a:	jne    1006 <kw_run+0x6>
+    100c:	jne    1006 <kw_run+0x6>
+    100e:	ret
+)";
+  std::vector<std::uint64_t> samples(60, 0x1004);
+  samples.insert(samples.end(), 20, 0x1006);
+  samples.insert(samples.end(), 10, 0x100e);
+  samples.insert(samples.end(), 10, 0x7fff12345678);
+  const MachineCode code = loops_in(text, samples);
+  ASSERT_EQ(code.loops.size(), 2u);
+  EXPECT_EQ(code.loops[0].first_line, 5) << as_text(code);
+  EXPECT_NEAR(*code.loops[0].share, 0.6, 1e-9);
+  EXPECT_NEAR(code.outside, 0.1, 1e-9);
+  const std::string said = as_text(code);
+  EXPECT_NE(said.find("by their share of its time, from 100 samples"), std::string::npos) << said;
+  EXPECT_NE(said.find("(line 5), 60 % of the time, 1 deep"), std::string::npos) << said;
+  EXPECT_NE(said.find("outside of innermost loops: 10 % of the time"), std::string::npos) << said;
+  EXPECT_NE(said.find("in functions of libraries (the C library's, say): 10 % of the time"), std::string::npos) << said;
+  // A few samples say nothing, and nothing is said.
+  samples.resize(20);
+  EXPECT_EQ(loops_in(text, samples).loops[0].first_line, 9);
+  EXPECT_NE(as_text(loops_in(text, samples)).find("is not measured"), std::string::npos);
+}
+
 TEST(ControlFlow, GuessesNothingAboutJumpsThroughTables) {
   const auto functions = functions_in(R"(
 0000000000001000 <kw_run>:
@@ -131,6 +164,112 @@ TEST(ControlFlow, GuessesNothingAboutJumpsThroughTables) {
     1008:	ret
 )");
   EXPECT_TRUE(natural_loops(functions.at(0)).empty());
+}
+
+// As objdump shows a kernel for aarch64, of which a device's own objdump says the format.
+std::string for_arm(const std::string& text) { return "kernel:     file format elf64-littleaarch64\n" + text; }
+
+TEST(MachineCodeOfArm, SeesWhatALoopDoes) {
+  const MachineCode code = loops_in(for_arm(R"(
+0000000000400340 <expf@plt>:
+  400340:	adrp	x16, 420000 <expf@GLIBC_2.27>
+  40034c:	br	x17
+0000000000400350 <kw_run>:
+kernel.cpp:12
+  400350:	cmp	w3, #0x3
+  400354:	b.eq	40049c <kw_run+0x14c>  // b.none
+kernel.cpp:14
+  400408:	ldp	q1, q4, [x19]
+  40040c:	mov	v0.16b, v2.16b
+  400410:	fmla	v0.4s, v1.4s, v3.s[0]
+  400412:	str	q7, [sp, #32]
+  400414:	str	q0, [x21, x0]
+  400418:	add	x0, x0, #0x10
+  400420:	b.ne	400408 <kw_run+0xb8>  // b.any
+  400424:	ldr	s0, [x19], #4
+  400428:	fadd	s8, s8, s0
+  40042c:	bl	400340 <expf@plt>
+  400430:	cbnz	x1, 400424 <kw_run+0xd4>
+  40049c:	mov	w0, #0xffffffff            	// #-1
+  4004a0:	ret
+)"));
+  ASSERT_EQ(code.loops.size(), 2u) << as_text(code);
+  const Loop& loop = code.loops[0];
+  EXPECT_EQ(loop.instructions, 7);
+  EXPECT_EQ(loop.vector_bits, 128);
+  EXPECT_EQ(loop.vector_arithmetic, 1) << "a move is none";
+  EXPECT_EQ(loop.fused, 1);
+  EXPECT_EQ(loop.products, 4);
+  EXPECT_EQ(loop.loads, 1);
+  EXPECT_EQ(loop.stores, 2);
+  EXPECT_EQ(loop.spills, 1);
+  EXPECT_EQ(loop.read_bytes, 32) << "two vectors";
+  EXPECT_EQ(loop.written_bytes, 16) << "what goes to the stack is none";
+  EXPECT_EQ(loop.first_line, 14);
+  EXPECT_EQ(work_of(loop).unit, "multiply-add");
+  EXPECT_NE(loop.code.find("b.ne turn"), std::string::npos) << loop.code;
+  EXPECT_FALSE(code.loops[1].vectorised());
+  EXPECT_EQ(code.loops[1].calls, std::vector<std::string>{"expf"});
+  EXPECT_NE(code.loops[1].code.find("cbnz x1, turn"), std::string::npos) << code.loops[1].code;
+}
+
+// A function whose address is taken (work for threads) may run in a call: adrp and add make the address.
+TEST(MachineCodeOfArm, FollowsAddressesOfFunctions) {
+  const MachineCode code = loops_in(for_arm(R"(
+0000000000400100 <body(void*)>:
+  400100:	fmax	v0.4s, v0.4s, v1.4s
+  400104:	cbnz	x1, 400100 <body(void*)>
+  400108:	ret
+0000000000400200 <unused(void*)>:
+  400200:	fmin	v0.4s, v0.4s, v1.4s
+  400204:	cbnz	x1, 400200 <unused(void*)>
+  400208:	ret
+0000000000400300 <kw_run>:
+  400300:	adrp	x0, 400000 <_init>
+  400304:	add	x0, x0, #0x100
+  400308:	b	400400 <each@plt>
+)"));
+  ASSERT_EQ(code.loops.size(), 1u) << as_text(code);
+  EXPECT_EQ(code.loops[0].function, "body(void*)");
+}
+
+TEST(MachineCodeOfArm, CountsDotProductsAndSums) {
+  const MachineCode code = loops_in(for_arm(R"(
+0000000000400100 <kw_run>:
+  400100:	ld1	{v0.16b-v3.16b}, [x0], #64
+  400104:	sdot	v4.4s, v0.16b, v1.16b
+  400108:	zip1	v5.4s, v4.4s, v4.4s
+  40010c:	faddp	s6, v5.2s
+  400110:	fdiv	s6, s6, s7
+  400114:	tbnz	w1, #3, 400100 <kw_run>
+  400118:	ret
+)"));
+  ASSERT_EQ(code.loops.size(), 1u);
+  const Loop& loop = code.loops[0];
+  EXPECT_EQ(loop.products, 16);
+  EXPECT_EQ(loop.read_bytes, 64);
+  EXPECT_EQ(loop.vector_arithmetic, 2) << "the dot product and the sum, not the shuffle";
+  EXPECT_EQ(loop.scalar_arithmetic, 1);
+  EXPECT_EQ(loop.divisions, 1);
+  EXPECT_NE(loop.code.find("tbnz w1, #3, turn"), std::string::npos) << loop.code;
+}
+
+TEST(MachineCodeOfArm, IsNotReadForOthers) {
+  EXPECT_NE(loops_in("kernel: file format elf64-littleriscv\n").missing, "");
+}
+
+TEST(CycleModel, SaysWhoseModelLlvmTakes) {
+  const std::string loops[] = {"turn:\nldr q0, [x0], #16\nfmla v1.4s, v0.4s, v2.4s\nsubs x1, x1, #0x1\nb.ne turn\n",
+                               "turn:\nfadd v1.4s, v1.4s, v2.4s\ncbnz x0, turn\n"};
+  const auto small = cycles_of(loops, {.core = "cortex-a55", .triple = "aarch64-linux-gnu"});
+  if (!small.ok()) GTEST_SKIP() << small.error().message;
+  ASSERT_TRUE(small->loops[0].has_value() && small->loops[1].has_value());
+  EXPECT_GT(small->loops[0]->of_a_turn, 1);
+  EXPECT_EQ(small->model.find("takes its model"), std::string::npos) << small->model;
+  EXPECT_NE(small->model.find("cortex-a55"), std::string::npos) << small->model;
+  const auto nobody = cycles_of(loops, {.core = "cortex-a999", .triple = "aarch64-linux-gnu"});
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_NE(nobody.error().message.find("knows no core"), std::string::npos) << nobody.error().message;
 }
 
 TEST(CycleModel, IsOfThisCoreOrNone) {

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "core/cost.h"
 #include "targets/cpu/facts.h"
-#include "targets/cpu/roof_kernels.h"
+#include "targets/cpu/roof/roof_rounds.h"
 
 namespace kw::cpu {
 
@@ -71,7 +71,14 @@ struct Effort {
   int rounds = 24;
   std::int64_t timing_ns = 2'000'000;  // of one loop in one round
   std::uint64_t most_memory_bytes = std::uint64_t{512} << 20;
+  std::int64_t most_ns = 0;  // as RoofPlan's
 };
+
+// What there is to measure, from the smallest cache to memory: names and sizes, and no figures yet.
+std::vector<LevelRoof> levels_to_measure(const CpuFacts& facts, std::uint64_t most_memory_bytes);
+RoofPlan plan_for(const std::vector<LevelRoof>& levels, const Effort& effort);
+// What was measured by such a plan, now, as figures.
+Roofs roofs_of(const RoofRounds& rounds, std::vector<LevelRoof> levels);
 
 // Takes a few seconds, pinned to the first core that this process may use, so that two runs compare. Fails only where
 // there is no memory to measure with.

@@ -188,9 +188,7 @@ Result<ToolRun> run_tool(const sandbox::Sandbox& sandbox, const std::vector<std:
     child.wait(sandbox::Clock::now() + 5s);
     return run;
   }
-  if (!run.ending->well()) {
-    KW_TRY(run.said, sandbox::content_of(said, 1 << 20));
-  }
+  KW_TRY(run.said, sandbox::content_of(said, 1 << 20));
   return run;
 }
 

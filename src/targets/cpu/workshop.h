@@ -59,7 +59,7 @@ class Workshop {
 struct ToolRun {
   std::optional<sandbox::Ending> ending;  // none: it did not end in time, and was ended
   sandbox::Descriptor made;
-  std::string said;  // of one that did not end well
+  std::string said;
   std::uint64_t took_ns = 0;
 };
 Result<ToolRun> run_tool(const sandbox::Sandbox& sandbox, const std::vector<std::string>& words,

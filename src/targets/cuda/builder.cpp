@@ -111,6 +111,7 @@ Result<Builder::Compiled> Builder::compile(const targets::Source& source, const 
       "--std=c++20",
       "--generate-line-info",
       "--disable-warnings",
+      "--ptxas-options=-v",
       "-I" + workshop_->header_folder()};
   if (!include_folder_.outside.empty()) {
     words.push_back("-I" + box.place_of(include_folder_));
@@ -125,6 +126,7 @@ Result<Builder::Compiled> Builder::compile(const targets::Source& source, const 
   }
   if (run.ending->well()) {
     KW_TRY(compiled.cubin, sandbox::content_of(run.made, std::uint64_t{64} << 20));
+    compiled.resources = resources_in(run.said);
     return compiled;
   }
   if (run.ending->exit_code == 3) return fail("NVRTC cannot be used: {}", run.said.substr(0, 500));
@@ -151,6 +153,7 @@ Result<std::unique_ptr<CudaBuilt>> Builder::build(const targets::Source& source,
     built->errors = (*plan)->errors;
   } else {
     built->cubin = std::move(compiled->cubin);
+    built->resources = std::move(compiled->resources);
     built->plan = std::move(*plan);
   }
   return built;

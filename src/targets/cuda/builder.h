@@ -5,6 +5,7 @@
 #include <string>
 
 #include "targets/cpu/workshop.h"
+#include "targets/cuda/resources.h"
 #include "targets/target.h"
 
 namespace kw::cuda {
@@ -25,6 +26,7 @@ class CudaBuilt final : public targets::Built {
   Result<std::string> code() const override { return cubin; }
 
   std::string cubin;
+  std::vector<KernelResources> resources;
   std::unique_ptr<cpu::Library> plan;
 };
 
@@ -41,6 +43,7 @@ class Builder {
     Reason reason;
     std::vector<SourceError> errors;
     std::string cubin;
+    std::vector<KernelResources> resources;
   };
   Result<Compiled> compile(const targets::Source& source, const Choice& choice) const;
 

@@ -26,6 +26,9 @@ class CudaDevice final : public targets::Device {
   std::size_t most_calls() const override { return 17; }
   std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
   bool alive() override;
+  Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {
+    return notes_on(dynamic_cast<const CudaBuilt&>(built).resources);
+  }
 
  private:
   CudaDevice(std::string name, int number, Json facts, Builder builder)

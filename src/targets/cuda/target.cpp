@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "targets/cuda/about.h"
 #include "targets/cuda/builder.h"
+#include "targets/cuda/composed.h"
 #include "targets/cuda/device.h"
 #include "targets/cuda/driver.h"
 #include "targets/cuda/emulated/device.h"
@@ -40,7 +41,9 @@ Target cuda() {
       .facts = kw::cuda::device_facts,
       .tools = kw::cuda::tools,
       .build_options = kw::cuda::build_options,
-      .plain_kernel = kw::cuda::plain_kernel};
+      .plain_kernel = kw::cuda::plain_kernel,
+      .techniques = "cuda",
+      .compose = kw::cuda::composed_kernel};
 }
 
 }  // namespace kw::targets

@@ -72,13 +72,24 @@ Said kept_facts(const std::string& device) {
   return text.ok() ? Said(*text) : Said();
 }
 
-std::uint64_t own_cache_bytes(const Said& said) {
+std::vector<DeviceCache> caches_of(const Said& said) {
+  std::vector<DeviceCache> caches;
   for (const std::string& line : said.all("cache")) {
     std::istringstream words(line);
-    std::string level, kind, size;
-    if (words >> level >> kind >> size && level == "2" && kind != "Instruction") {
-      return std::min(bytes_in(size), kMostCacheBytes);
-    }
+    DeviceCache cache;
+    std::string kind, size;
+    if (!(words >> cache.level >> kind >> size) || cache.level < 1 || cache.level > 4) continue;
+    cache.kind = kind == "Instruction" ? "instruction" : kind == "Data" ? "data" : "unified";
+    cache.size_bytes = std::min(bytes_in(size), kMostCacheBytes);
+    if (cache.size_bytes > 0) caches.push_back(std::move(cache));
+  }
+  std::ranges::stable_sort(caches, {}, &DeviceCache::level);
+  return caches;
+}
+
+std::uint64_t own_cache_bytes(const Said& said) {
+  for (const DeviceCache& cache : caches_of(said)) {
+    if (cache.level == 2 && cache.kind != "instruction") return cache.size_bytes;
   }
   return 0;
 }
@@ -139,6 +150,11 @@ std::string missing(const std::string& name) {
   const std::string install = architecture.ok() ? missing_for(*architecture, true) : architecture.error().message;
   return install.empty() ? ""
                          : fmt::format("{} needs programs that are not here; on Debian: {}", address->name, install);
+}
+
+bool runs_frameworks(const std::string& device) {
+  const auto address = address_of(device);
+  return address.ok() && address->kind != Address::Kind::emulated;
 }
 
 targets::Tools tools(bool) {

@@ -18,9 +18,18 @@ targets::DeviceFacts device_facts(const std::string& device);
 std::string identity(const std::string& device);
 // Why nothing can be judged on it; "" where something can, or where only trying tells.
 std::string missing(const std::string& device);
+// An emulator's sandbox has no files, and so no frameworks.
+bool runs_frameworks(const std::string& device);
 targets::Tools tools(bool only_builders);
 BuildOptions build_options();
 
+struct DeviceCache {
+  int level = 0;
+  std::string kind;  // "data", "instruction" or "unified"
+  std::uint64_t size_bytes = 0;
+};
+// Of the core that kernels are timed on, as far as sizes make sense.
+std::vector<DeviceCache> caches_of(const Said& said);
 // The second cache of the core that kernels are timed on; 0: not said.
 std::uint64_t own_cache_bytes(const Said& said);
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
@@ -85,14 +86,18 @@ const std::vector<Architecture>& all_architectures() {
        "aarch64-linux-gnu-objcopy",
        "g++-aarch64-linux-gnu",
        "qemu-aarch64-static",
-       {"-cpu", "cortex-a76"}},
+       {"-cpu", "cortex-a76"},
+       "/lib/ld-linux-aarch64.so.1",
+       "aarch64-linux-gnu"},
       {"riscv64",
        "riscv64-linux-gnu-g++",
        "riscv64-linux-gnu-objcopy",
        "g++-riscv64-linux-gnu",
        "qemu-riscv64-static",
-       {}},
-      {"x86_64", "g++", "objcopy", "g++", "", {}},
+       {},
+       "/lib/ld-linux-riscv64-lp64d.so.1",
+       "riscv64-linux-gnu"},
+      {"x86_64", "g++", "objcopy", "g++", "", {}, "/lib64/ld-linux-x86-64.so.2", ""},
   };
   return all;
 }
@@ -127,10 +132,23 @@ std::vector<std::string> flags_for(const Architecture& architecture, const Said&
   if (bit(second, kInt8Products)) march += "+i8mm";
   if (bit(second, kBfloat16)) march += "+bf16";
   std::vector<std::string> flags = {"-march=" + march};
-  if (const Core* core = core_of(best_midr(said)); core != nullptr) {
-    flags.push_back(std::string("-mtune=") + core->tune);
-  }
+  if (const std::string core = core_to_tune_for(said); !core.empty()) flags.push_back("-mtune=" + core);
   return flags;
+}
+
+std::string core_to_tune_for(const Said& said) {
+  const Core* core = core_of(best_midr(said));
+  return core == nullptr ? "" : core->tune;
+}
+
+Result<std::string> core_named(const std::string& name) {
+  std::string small, names;
+  for (const char c : name) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const Core& core : kCores) {
+    if (small == core.tune || "cortex-" + small == core.tune) return std::string(core.tune);
+    names += (names.empty() ? "" : ", ") + std::string(core.tune);
+  }
+  return fail("no core is called '{}' here; these are: {}", fit_for_a_line(name), names);
 }
 
 std::string vectors_of(const Architecture& architecture, const Said& said) {

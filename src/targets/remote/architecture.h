@@ -34,6 +34,10 @@ struct Architecture {
   std::string package;                      // of Debian, that has both
   std::string emulator;                     // in /usr/bin; empty: none
   std::vector<std::string> emulator_words;  // its processor
+  std::string loader = {};                  // of glibc's dynamic programs
+  std::string triple;                       // as LLVM and names of tools have it; empty: this machine's
+
+  std::string objdump() const { return triple.empty() ? "objdump" : triple + "-objdump"; }
 };
 
 const std::vector<Architecture>& all_architectures();
@@ -46,6 +50,10 @@ std::string missing_for(const Architecture& architecture, bool emulated);
 std::vector<std::string> flags_for(const Architecture& architecture, const Said& said);
 // The same for a reader: "NEON, fp16, dotprod".
 std::string vectors_of(const Architecture& architecture, const Said& said);
+// The core that kernels are timed on, as compilers call it: "cortex-a76"; empty: not known.
+std::string core_to_tune_for(const Said& said);
+// The same by a name that a person gives: "cortex-a76", "Cortex-A76", "a76". The message names those that there are.
+Result<std::string> core_named(const std::string& name);
 // "Cortex-A76", of a MIDR_EL1 in hexadecimal as Linux prints it; empty: not known.
 std::string core_name(const std::string& midr);
 

@@ -18,6 +18,8 @@ class DeviceBuilt final : public targets::Built {
 
   std::string program;
   std::uint64_t number = 0;  // another one for each that this process builds, for whichever device
+  targets::Source source;    // what it was made of
+  Choice choice;
 };
 
 class Builder {
@@ -30,9 +32,17 @@ class Builder {
     std::string name;
   };
   Result<Agent> agent(const Architecture& architecture);
+  // The one that runs frameworks' native libraries (native/main.cpp). It needs the C library that those need: glibc, or
+  // Android's.
+  enum class Libc { glibc, bionic };
+  Result<Agent> native_runner(const Architecture& architecture, Libc libc);
   // `flags`: of the device's processor.
   Result<std::unique_ptr<DeviceBuilt>> build(const Architecture& architecture, const std::vector<std::string>& flags,
                                              const targets::Source& source, const Choice& choice);
+
+  // The same kernel for eyes: with names and lines, and without the libraries.
+  Result<std::string> readable(const Architecture& architecture, const std::vector<std::string>& flags,
+                               const DeviceBuilt& built);
 
   const sandbox::Sandbox& sandbox() const { return workshop_.sandbox(); }
 
@@ -43,9 +53,16 @@ class Builder {
         parts_(std::move(parts)),
         version_(std::move(version)) {}
 
+  // The file of the cache folder that is made by these words.
+  Result<std::string> made(const Architecture& architecture, const std::string& what, std::vector<std::string> words);
+  Result<Agent> program(const std::string& name) const;
+  // Runs a script of ours, $@ of which compiles the kernel after its own words.
+  Result<cpu::ToolRun> run(const char* script, const std::vector<std::string>& own, const Architecture& architecture,
+                           const std::vector<std::string>& flags, const targets::Source& source, const Choice& choice);
+
   // A file of the cache folder; made of `source` where it is not there yet.
-  Result<std::string> part(const Architecture& architecture, const std::string& what, const std::string& source,
-                           const std::vector<std::string>& flags);
+  Result<std::string> part(const Architecture& architecture, const std::string& what,
+                           const std::vector<std::string>& sources, const std::vector<std::string>& flags);
 
   // The folder of the contract's header, precompiled with these flags, as compilers see it; empty: there is none.
   std::string precompiled(const Architecture& architecture, const std::vector<std::string>& flags);

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "targets/remote/workers.h"
+
 namespace kw::remote {
 namespace {
 
@@ -54,6 +56,18 @@ void DeviceCalls::surround(std::size_t call, std::size_t input, std::uint8_t bef
 void DeviceCalls::erase(std::size_t call, std::size_t input) {
   const cpu::Buffer& buffer = layout_.calls[call].inputs[input];
   fill(buffer.offset, buffer.size_bytes, 0);
+}
+
+std::optional<targets::SharedCalls> DeviceCalls::shared_with(const targets::Outputs& outputs) const {
+  targets::SharedCalls shared{.inputs_file = static_cast<int>(id_),
+                              .outputs_file = static_cast<int>(dynamic_cast<const DeviceOutputs&>(outputs).id()),
+                              .calls = {}};
+  for (const cpu::Layout::Call& call : layout_.calls) {
+    targets::SharedCalls::Call& one = shared.calls.emplace_back();
+    for (const cpu::Buffer& buffer : call.inputs) one.inputs.push_back(buffer.offset);
+    for (const cpu::Buffer& buffer : call.outputs) one.outputs.push_back(buffer.offset);
+  }
+  return shared;
 }
 
 }  // namespace kw::remote

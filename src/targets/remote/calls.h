@@ -21,7 +21,7 @@ class DeviceCalls final : public targets::Calls {
   void write(std::size_t call, std::size_t input, const Tensor& value) override;
   void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) override;
   void erase(std::size_t call, std::size_t input) override;
-  std::optional<targets::SharedCalls> shared_with(const targets::Outputs&) const override { return std::nullopt; }
+  std::optional<targets::SharedCalls> shared_with(const targets::Outputs& outputs) const override;
 
   const cpu::Layout& layout() const { return layout_; }
   std::uint32_t id() const { return id_; }

@@ -32,10 +32,10 @@ Result<std::shared_ptr<Connection>> Connection::meet(std::unique_ptr<Link> link,
   return connection;
 }
 
-Result<Said> Connection::weather() {
+Result<Said> Connection::tell(Ask ask, std::span<const char> bytes, Clock::duration most) {
   const std::lock_guard guard(lock_);
-  const auto deadline = Clock::now() + kMostLinkTime;
-  put(Ask::weather, 0, {}, {});
+  const auto deadline = Clock::now() + most + kMostLinkTime;
+  put(ask, 0, bytes, {});
   const auto text = flush(deadline) ? receive_text(deadline) : std::nullopt;
   if (!text) return fail("{}: the link is broken", device_);
   return Said(*text);

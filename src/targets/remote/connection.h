@@ -48,7 +48,8 @@ class Connection {
                                                   Clock::time_point deadline);
 
   const Said& facts() const { return facts_; }
-  Result<Said> weather();
+  // A question that is answered with text.
+  Result<Said> tell(Ask ask, std::span<const char> bytes, Clock::duration most);
 
   void post(Ask ask, std::uint32_t id, std::span<const char> bytes, std::span<const char> more = {});
   // None: the link is broken, now or before. `most`: what the kernel may take; `most_read`: bytes that may come back.

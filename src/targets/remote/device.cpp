@@ -8,7 +8,10 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/machine_code.h"
 #include "targets/remote/about.h"
+#include "targets/remote/device_roofs.h"
+#include "targets/remote/heat.h"
 #include "targets/remote/loaded.h"
 
 namespace kw::remote {
@@ -28,7 +31,9 @@ constexpr auto kBetweenTries = 2s;
 // One at a time on a device, also of several kw here.
 class DeviceTurn final : public targets::Turn {
  public:
-  explicit DeviceTurn(const std::string& device) {
+  // `link`: of a device that is watched while it works; null: nobody watches.
+  DeviceTurn(const std::string& device, std::shared_ptr<Connection> link) {
+    if (link != nullptr) heat_.emplace(watching(std::move(link)));
     auto file = open_lock_file(cache_folder() / fmt::format("device-{:016x}.turn", hash_of(device)));
     if (file.ok()) {
       file_ = std::move(*file);
@@ -44,6 +49,7 @@ class DeviceTurn final : public targets::Turn {
   Reason make_ready(targets::LoadedKernel& kernel, std::size_t count, std::optional<std::size_t> warm_call,
                     Warmth warmth, double* warm_ns, Clock::time_point deadline) override {
     *warm_ns = 0;
+    if (heat_) deadline += heat_->wait_until_cool();
     return of(kernel).make_ready(count, warm_call, warmth == Warmth::warm, warm_ns, deadline);
   }
   void before_writing() override {}
@@ -55,11 +61,22 @@ class DeviceTurn final : public targets::Turn {
   }
   bool watches_clock() const override { return watches_clock_; }
   int core() const override { return 0; }
+  std::optional<Conditions> conditions() const override { return heat_ ? heat_->conditions() : std::nullopt; }
 
  private:
+  static Heat::World watching(std::shared_ptr<Connection> link) {
+    return {.look = [link = std::move(link)]() -> std::optional<Weather> {
+              const auto said = link->tell(Ask::weather, {}, 1s);
+              return said.ok() ? weather_said(*said) : std::nullopt;
+            },
+            .now = Clock::now,
+            .sleep = [](Clock::duration most) { std::this_thread::sleep_for(most); }};
+  }
+
   static LoadedOnDevice& of(targets::LoadedKernel& kernel) { return dynamic_cast<LoadedOnDevice&>(kernel); }
 
   Descriptor file_;
+  std::optional<Heat> heat_;
   Settle settle_ = Settle::none;  // before the next lap
   bool watches_clock_ = true;
 };
@@ -133,12 +150,30 @@ Result<std::unique_ptr<const targets::Built>> RemoteDevice::build(const targets:
   return std::unique_ptr<const targets::Built>(std::move(built));
 }
 
+Result<targets::CodeNotes> RemoteDevice::look_into(const targets::Built& built,
+                                                   const targets::CodeQuestion& question) const {
+  const Architecture& architecture = connected_.architecture;
+  const Said& said = connected_.connection->facts();
+  std::vector<std::string> flags = flags_for(architecture, said);
+  cpu::CodeReader reader{.objdump = architecture.objdump(),
+                         .package = architecture.package,
+                         .model = {.core = core_to_tune_for(said), .triple = architecture.triple}};
+  if (!question.core.empty()) {
+    if (architecture.name != "aarch64") return fail("cores of {} have no models by name", architecture.name);
+    KW_TRY(reader.model.core, core_named(question.core));
+    flags.push_back("-mtune=" + reader.model.core);
+  }
+  KW_TRY(const std::string content, builder_->readable(architecture, flags, dynamic_cast<const DeviceBuilt&>(built)));
+  return cpu::notes_on(content, reader);
+}
+
 Result<std::unique_ptr<targets::Calls>> RemoteDevice::make_calls() {
   return std::unique_ptr<targets::Calls>(new DeviceCalls(connected_.connection));
 }
 
-Result<std::unique_ptr<targets::Outputs>> RemoteDevice::make_outputs(const targets::Calls&) {
-  return fail("frameworks do not run on devices behind a link");
+Result<std::unique_ptr<targets::Outputs>> RemoteDevice::make_outputs(const targets::Calls& calls) {
+  return std::unique_ptr<targets::Outputs>(
+      new DeviceOutputs(connected_.connection, dynamic_cast<const DeviceCalls&>(calls)));
 }
 
 Result<std::unique_ptr<targets::LoadedKernel>> RemoteDevice::load(const targets::Built& built,
@@ -149,7 +184,14 @@ Result<std::unique_ptr<targets::LoadedKernel>> RemoteDevice::load(const targets:
                          dynamic_cast<const DeviceCalls&>(calls), limits, claims_speed() ? 1 : kEmulatorTimesSlower));
 }
 
-std::unique_ptr<targets::Turn> RemoteDevice::take_turn(int) { return std::make_unique<DeviceTurn>(address_.name); }
+std::unique_ptr<targets::Turn> RemoteDevice::take_turn(int) {
+  return std::make_unique<DeviceTurn>(address_.name, claims_speed() ? connected_.connection : nullptr);
+}
+
+std::optional<double> RemoteDevice::least_time_ns(const Cost& cost, int threads) const {
+  const auto least = least_time(address_.name, cost, threads);
+  return least.ok() ? std::optional(least->ns()) : std::nullopt;
+}
 
 // Half of the core's own cache, so that the calls of a group find their tensors as warm as a single call would.
 std::uint64_t RemoteDevice::group_bytes() const {

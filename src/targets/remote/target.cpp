@@ -3,6 +3,7 @@
 
 #include "targets/remote/about.h"
 #include "targets/remote/device.h"
+#include "targets/remote/device_roofs.h"
 
 namespace kw::targets {
 
@@ -15,9 +16,13 @@ Target remote() {
           .schemes = {"ssh", "adb", "command"},
           .missing = kw::remote::missing,
           .facts = kw::remote::device_facts,
+          .known_roofs = kw::remote::known_roofs,
+          .measure_roofs = kw::remote::measure_roofs,
+          .least_time = kw::remote::least_time,
           .tools = kw::remote::tools,
           .build_options = kw::remote::build_options,
-          .techniques = "cpu"};
+          .techniques = "cpu",
+          .runs_frameworks = kw::remote::runs_frameworks};
 }
 
 }  // namespace kw::targets

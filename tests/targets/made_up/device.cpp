@@ -37,7 +37,7 @@ Reason lost() { return {ReasonCode::lost, {{"where", "when the link broke"}}}; }
 
 class ScriptBuilt final : public targets::Built {
  public:
-  explicit ScriptBuilt(const targets::Source& source) : text_(source.text) {
+  ScriptBuilt(const targets::Source& source, const Choice& choice) : text_(source.text) {
     std::istringstream lines(source.text);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
@@ -47,6 +47,8 @@ class ScriptBuilt final : public targets::Built {
       words >> number;
       script[word] = number;
     }
+    if (const auto times = choice.values.find("SPEED_UP"); times != choice.values.end() && script.contains("lap_ns"))
+      script["lap_ns"] /= static_cast<double>(times->second);
     if (script.contains("does_not_build")) {
       reason = {ReasonCode::does_not_compile, {{"place", source.name + ":1: "}, {"message", "it says so"}}};
       errors.push_back({source.name, 1, "it says so", "does_not_build"});
@@ -215,8 +217,8 @@ class ScriptDevice final : public targets::Device {
   std::string name() const override { return name_; }
   std::string isolation() const override { return "none needed"; }
   Status accepts(const targets::Instance&) const override { return {}; }
-  Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice&) override {
-    return std::unique_ptr<const targets::Built>(new ScriptBuilt(source));
+  Result<std::unique_ptr<const targets::Built>> build(const targets::Source& source, const Choice& choice) override {
+    return std::unique_ptr<const targets::Built>(new ScriptBuilt(source, choice));
   }
   Result<std::unique_ptr<targets::Calls>> make_calls() override {
     return std::unique_ptr<targets::Calls>(new Memory());
@@ -235,7 +237,7 @@ class ScriptDevice final : public targets::Device {
   std::optional<double> least_time_ns(const Cost&, int threads) const override { return 1000.0 / threads; }
   bool alive() override { return !life_->over(); }
   // A script says how wide its vectors are, as machine code would.
-  Result<targets::CodeNotes> look_into(const targets::Built& built) const override {
+  Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {
     const Script& script = dynamic_cast<const ScriptBuilt&>(built).script;
     const auto width = script.find("width");
     const int bits = width == script.end() ? 0 : static_cast<int>(width->second);

@@ -12,6 +12,7 @@
 //   leaks 5000           bytes that each call holds for ever
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
 //   width 512            how wide its vectors are, for whoever looks into it
+//   KW_TUNE(SPEED_UP, 1, 1, 2, 4);   a tunable: the lap is shorter by its value
 //   does_not_build, never_ends, crashes, overruns
 //   ends_its_device      the device is gone as soon as it runs
 //

@@ -30,6 +30,7 @@ inline constexpr std::size_t kMostInstances = 2;
 // As kernelwright.h says it.
 inline constexpr std::uint64_t kMostStackBytes = std::uint64_t{2} << 20;
 inline constexpr std::size_t kMostImageBytes = 128 * 1024;
+inline constexpr std::uint32_t kMostSamples = 1024;  // of one command
 
 enum class Command : std::uint32_t {
   none,
@@ -112,6 +113,8 @@ struct Control {
   Fault fault;
   std::int32_t statuses[kMostCalls];  // by themselves: the fewer lines change hands, the less a turn takes
   FoundShapes found[kMostCalls];
+  std::uint32_t sample_count;           // since the judge set it to 0
+  std::uint64_t samples[kMostSamples];  // where the kernel was when SIGPROF came: bytes from its library's beginning
 };
 
 }  // namespace kw::host

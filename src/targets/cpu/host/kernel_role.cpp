@@ -18,6 +18,32 @@ namespace {
 constexpr char kLibraryFile[] = "kernel.so";
 
 std::uint64_t stack_end = 0;
+std::uint64_t library_begin = 0;
+
+// The host's own code, as the linker has laid it out.
+extern "C" const char __executable_start, etext;
+
+// The judge asks where the kernel is (Cell::run_sampled). Where it is in our own code says nothing.
+void on_sample(int, siginfo_t*, [[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+  const auto at = static_cast<std::uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  const bool ours =
+      at >= reinterpret_cast<std::uint64_t>(&__executable_start) && at < reinterpret_cast<std::uint64_t>(&etext);
+  const std::uint32_t place = control->sample_count;
+  if (control->stage != Stage::run || ours || place >= kMostSamples) return;
+  control->samples[place] = at - library_begin;
+  control->sample_count = place + 1;
+#endif
+}
+
+// What waits for a command goes on waiting.
+void answer_samples() {
+  struct sigaction action {};
+  action.sa_sigaction = on_sample;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigfillset(&action.sa_mask);
+  ::sigaction(SIGPROF, &action, nullptr);
+}
 
 bool before(sandbox::Job& job) {
   if (job.descriptors.size() < 6) return false;
@@ -46,6 +72,9 @@ const char* load(const char* file, Host& host) {
   if (library == nullptr) return ::dlerror();
   const auto run = reinterpret_cast<Host::Function>(::dlsym(library, "kw_run"));
   if (run == nullptr) return "the kernel does not define kw_run";
+  Dl_info about{};
+  if (::dladdr(reinterpret_cast<const void*>(run), &about) != 0)
+    library_begin = reinterpret_cast<std::uint64_t>(about.dli_fbase);
   host.take(run, reinterpret_cast<Host::Function>(::dlsym(library, "kw_prepare")),
             ::dlsym(library, "kw_varies") != nullptr);
   return nullptr;
@@ -67,6 +96,7 @@ int run_kernel(sandbox::Job& job) {
   }
   reset_registers();
   catch_faults();
+  answer_samples();
   control->stage = Stage::loaded;
   const auto filter = control->threads > 1 ? sandbox::Filter::threads : sandbox::Filter::kernel;
   if (job.isolation->seccomp && !sandbox::load_filter(sandbox::filter_of(filter))) return kCrashed + 3;

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,23 +106,55 @@ inline std::string facts_text(const std::string& folder, bool filters) {
   return text;
 }
 
-// "temperature NAME MILLIDEGREES" and "frequency CORE KILOHERTZ".
-inline std::string weather_text() {
-  std::string text;
+// Files with the temperatures of processors; of a device that names none so, of whatever it names, the first few.
+inline std::vector<std::string> thermal_zones() {
+  constexpr std::size_t kMostZones = 8;
+  std::vector<std::string> processors, others;
   if (DIR* zones = ::opendir("/sys/class/thermal"); zones != nullptr) {
     while (const dirent* entry = ::readdir(zones)) {
-      const std::string zone = std::string("/sys/class/thermal/") + entry->d_name;
       if (std::string(entry->d_name).find("thermal_zone") != 0) continue;
-      const std::string degrees = line_of(zone + "/temp");
-      std::string kind = line_of(zone + "/type");
-      std::replace(kind.begin(), kind.end(), ' ', '_');
-      if (!degrees.empty() && !kind.empty()) text += "temperature " + kind + " " + degrees + "\n";
+      const std::string zone = std::string("/sys/class/thermal/") + entry->d_name;
+      if (line_of(zone + "/temp").empty()) continue;
+      (line_of(zone + "/type").find("cpu") != std::string::npos ? processors : others).push_back(zone);
     }
     ::closedir(zones);
   }
-  for (const int core : usable_cores()) {
-    const std::string now = line_of(core_file(core, "cpufreq/scaling_cur_freq"));
-    if (!now.empty()) text += "frequency " + std::to_string(core) + " " + now + "\n";
+  std::vector<std::string>& chosen = processors.empty() ? others : processors;
+  chosen.resize(std::min(chosen.size(), kMostZones));
+  return chosen;
+}
+
+// The least time of the same chain of instructions, tried for some milliseconds, in which a core that slept gets fast.
+inline double pace_ns() {
+  constexpr std::uint64_t kTryNs = 3'000'000;
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  };
+  const std::uint64_t begin = now();
+  std::uint64_t least = ~std::uint64_t{0}, value = begin;
+  for (std::uint64_t at = begin; at - begin < kTryNs;) {
+    for (int i = 0; i < 10'000; ++i) {
+      value = value * 6364136223846793005u + 1442695040888963407u;
+      asm volatile("" : "+r"(value));
+    }
+    const std::uint64_t end = now();
+    least = std::min(least, end - at);
+    at = end;
+  }
+  return static_cast<double>(least);
+}
+
+// Of the core that this runs on: "pace_ns NS", "frequency KILOHERTZ", "temperature ZONE THOUSANDTHS".
+inline std::string weather_text(int core) {
+  static const std::vector<std::string> zones = thermal_zones();
+  std::string text = "pace_ns " + std::to_string(pace_ns()) + "\n";
+  const std::string now = line_of(core_file(core, "cpufreq/scaling_cur_freq"));
+  if (!now.empty()) text += "frequency " + now + "\n";
+  for (const std::string& zone : zones) {
+    const std::string degrees = line_of(zone + "/temp");
+    if (!degrees.empty()) text += "temperature " + zone.substr(zone.rfind('/') + 1) + " " + degrees + "\n";
   }
   return text;
 }

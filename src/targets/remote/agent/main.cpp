@@ -12,9 +12,11 @@
 #include <map>
 #include <memory>
 
+#include "targets/cpu/roof/roof_rounds.h"
 #include "targets/remote/agent/kernel_process.h"
 #include "targets/remote/agent/session_folder.h"
 #include "targets/remote/agent/stream.h"
+#include "targets/remote/agent/worker_process.h"
 
 namespace kw::remote {
 namespace {
@@ -53,6 +55,8 @@ class Agent {
         return write(head);
       case Ask::program:
         return keep(head);
+      case Ask::file:
+        return put_file(head);
       default:
         break;
     }
@@ -60,7 +64,9 @@ class Agent {
     Pieces pieces(head.size);
     switch (head.ask) {
       case Ask::weather:
-        return send_text(weather_text());
+        return send_text(weather());
+      case Ask::roofs:
+        return send_text(measure(pieces.next<RoofRequest>()));
       case Ask::size:
         return resize(head.id, pieces.next<Size>().bytes);
       case Ask::forget:
@@ -73,6 +79,9 @@ class Agent {
       case Ask::drop:
         kernels_.erase(head.id);
         return;
+      case Ask::dismiss:
+        workers_.erase(head.id);
+        return;
       default:
         return answer(head, pieces);
     }
@@ -82,6 +91,44 @@ class Agent {
     const std::uint64_t size = text.size();
     send(&size, sizeof size);
     send(text.data(), size);
+  }
+
+  std::string weather() const {
+    move_to(kernel_core_);
+    std::string text = weather_text(kernel_core_);
+    move_to(clock_core_);
+    return text;
+  }
+
+  // "fma VALUE..." and "level LEVEL PATTERN VALUE...", one value a round; nothing where there is no memory for it.
+  std::string measure(const RoofRequest& request) const {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+    cpu::RoofPlan plan{
+        .rounds = static_cast<int>(std::clamp<std::uint32_t>(request.rounds, 1, 1000)),
+        .timing_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(request.timing_ns, 1'000'000'000)),
+        .most_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(request.most_ns, 600'000'000'000))};
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(request.levels, kMostLevels); ++i) {
+      plan.working_sets.push_back(std::clamp<std::uint64_t>(request.working_sets[i], 1 << 14, kMostBytes));
+    }
+    if (plan.working_sets.empty() || !std::is_sorted(plan.working_sets.begin(), plan.working_sets.end())) return {};
+    move_to(kernel_core_);
+    const auto rounds = cpu::measure_rounds(plan);
+    move_to(clock_core_);
+    if (!rounds) return {};
+    std::string text = "fma" + numbers(rounds->fma_gflops) + "\n";
+    for (std::size_t level = 0; level < rounds->levels.size(); ++level) {
+      for (std::size_t pattern = 0; pattern < std::size(cpu::kPatterns); ++pattern) {
+        text += "level " + std::to_string(level) + " " + std::to_string(pattern) +
+                numbers(rounds->levels[level].gbps[pattern]) + "\n";
+      }
+    }
+    return text;
+  }
+
+  static std::string numbers(const std::vector<double>& values) {
+    std::string text;
+    for (const double value : values) text += " " + std::to_string(value);
+    return text;
   }
 
   void resize(std::uint32_t id, std::uint64_t bytes) {
@@ -115,14 +162,10 @@ class Agent {
     return plain ? folder_ + "/kernel-" + name : std::string();
   }
 
-  // Under another name first: nobody finds half of a program.
-  void keep(const Head& head) {
-    Program program{};
-    if (head.size < sizeof program) return skip(head.size);
-    receive(&program, sizeof program);
-    std::uint64_t left = head.size - sizeof program;
-    const std::string path = path_of(program), draft = folder_ + "/draft-" + std::to_string(::getpid());
-    const int fd = path.empty() ? -1 : ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  // The next bytes of the stream, as a file. Under another name first: nobody finds half of one.
+  bool receive_file(std::uint64_t left, const std::string& path, mode_t mode) const {
+    const std::string draft = folder_ + "/draft-" + std::to_string(::getpid());
+    const int fd = path.empty() ? -1 : ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool good = fd >= 0;
     char block[65536];
     while (left > 0) {
@@ -138,14 +181,38 @@ class Agent {
     if (fd >= 0) good = ::close(fd) == 0 && good;
     good = good && ::rename(draft.c_str(), path.c_str()) == 0;
     if (!good) {
-      problem_ = std::string("room for a kernel's program: ") + std::strerror(errno);
+      const int why = errno;
       ::unlink(draft.c_str());
+      errno = why;
+    }
+    return good;
+  }
+
+  void keep(const Head& head) {
+    Program program{};
+    if (head.size < sizeof program) return skip(head.size);
+    receive(&program, sizeof program);
+    const std::string path = path_of(program);
+    if (!receive_file(head.size - sizeof program, path, 0700)) {
+      problem_ = std::string("room for a kernel's program: ") + std::strerror(errno);
       return;
     }
     kept_.push_back(path);
     if (kept_.size() > kMostPrograms) {
       ::unlink(kept_.front().c_str());
       kept_.erase(kept_.begin());
+    }
+  }
+
+  // In kw's folder on the device, where it stays.
+  void put_file(const Head& head) {
+    File file{};
+    if (head.size < sizeof file) return skip(head.size);
+    receive(&file, sizeof file);
+    const std::string path(file.path, ::strnlen(file.path, sizeof file.path));
+    const std::string home = folder_.substr(0, folder_.rfind('/'));
+    if (!receive_file(head.size - sizeof file, made_way(home, path), 0700)) {
+      problem_ = "room for " + path + ": " + std::strerror(errno);
     }
   }
 
@@ -163,6 +230,12 @@ class Agent {
       problem_.clear();
     } else if (head.ask == Ask::load) {
       load(head.id, pieces, report);
+    } else if (head.ask == Ask::read) {
+      read(head.id, pieces.next<Place>(), report, more);
+    } else if (head.ask == Ask::worker) {
+      start_worker(head.id, pieces, report);
+    } else if (head.ask == Ask::talk) {
+      talk(head.id, pieces, report, more);
     } else if (found == kernels_.end()) {
       report.outcome = Outcome::unknown;
     } else {
@@ -213,6 +286,46 @@ class Agent {
     report.descriptors = kernel->entries("fd");
     report.filters = filters_ ? kernel->filter_count() : -1;
     kernels_[id] = std::move(kernel);
+  }
+
+  void read(std::uint32_t id, const Place& place, Report& report, std::vector<char>& more) const {
+    const auto found = inputs_.find(id);
+    const unsigned char* at = found != inputs_.end() ? found->second->at(place.offset, place.bytes) : nullptr;
+    if (at == nullptr) return fail(report, Outcome::failed, "bytes that are not there");
+    append(more, at, place.bytes);
+  }
+
+  void start_worker(std::uint32_t id, Pieces& pieces, Report& report) {
+    const auto request = pieces.next<StartWorker>();
+    const std::vector<std::string> texts = texts_in(pieces);
+    if (request.word_count == 0 || texts.size() != std::uint64_t{request.word_count} + request.variable_count) {
+      return fail(report, Outcome::failed, "a request that does not fit together");
+    }
+    const auto variables = texts.begin() + request.word_count;
+    auto worker = std::make_unique<WorkerProcess>();
+    const std::string missing =
+        worker->start({texts.begin(), variables}, {variables, texts.end()}, request.memory_bytes, cores_);
+    if (!missing.empty()) return fail(report, Outcome::failed, missing.c_str());
+    workers_[id] = std::move(worker);
+  }
+
+  void talk(std::uint32_t id, Pieces& pieces, Report& report, std::vector<char>& more) {
+    const auto request = pieces.next<Talk>();
+    const auto found = workers_.find(id);
+    if (found == workers_.end()) {
+      report.outcome = Outcome::unknown;
+      return;
+    }
+    std::vector<int> files;
+    if (request.inputs != 0 || request.outputs != 0) {
+      if (inputs_.count(request.inputs) == 0 || inputs_.count(request.outputs) == 0) {
+        return fail(report, Outcome::failed, "tensors that are not there");
+      }
+      files = {inputs_.at(request.inputs)->read_only(), inputs_.at(request.outputs)->file()};
+    }
+    if (request.pinned != 0) found->second->pin(kernel_core_);
+    found->second->ask({pieces.rest(), pieces.left()}, files, deadline(request.most_ms), report, more);
+    if (report.outcome != Outcome::answered) workers_.erase(found);
   }
 
   void ask_kernel(Ask ask, KernelProcess& kernel, Pieces& pieces, Report& report, std::vector<char>& more) {
@@ -450,6 +563,7 @@ class Agent {
   std::vector<std::string> kept_;
   std::map<std::uint32_t, std::shared_ptr<SharedFile>> inputs_;
   std::map<std::uint32_t, std::unique_ptr<KernelProcess>> kernels_;
+  std::map<std::uint32_t, std::unique_ptr<WorkerProcess>> workers_;
 };
 
 }  // namespace

@@ -15,12 +15,13 @@ namespace kw::remote {
 
 // The first bytes that an agent sends; what it says of its device follows, as text: its length in 64 bits, and lines of
 // a name and a value (facts.h).
-inline constexpr char kGreeting[] = "kw-device 2\n";
+inline constexpr char kGreeting[] = "kw-device 3\n";
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 36;  // of tensors and programs
 inline constexpr std::uint64_t kMostOtherBytes = std::uint64_t{64} << 20;   // of all other messages
 
 enum class Ask : std::uint32_t {
-  weather,    // answered with text as the greeting: what changes, temperatures and frequencies
+  weather,    // answered with text as the greeting: how fast and how hot it is now
+  roofs,      // RoofRequest: answered with text: what the core that kernels are timed on can do at most
   size,       // Size: the inputs of `id` are this long; makes them where they are new
   write,      // Place, bytes: into inputs
   fill,       // Place with a value: inputs
@@ -36,6 +37,11 @@ enum class Ask : std::uint32_t {
   time,       // Time: answered with a Report
   behaviour,  // answered with a Report
   drop,       // ends the kernel `id`
+  file,       // File, bytes: into kw's folder on the device
+  read,       // Place: of inputs; answered with a Report and the bytes
+  worker,     // StartWorker and its words: starts a framework's process; answered with a Report
+  talk,       // Talk, text: a command to it; answered with a Report and its answer
+  dismiss,    // ends the framework's process `id`
 };
 
 constexpr bool answered(Ask ask) {
@@ -47,6 +53,8 @@ constexpr bool answered(Ask ask) {
     case Ask::forget:
     case Ask::program:
     case Ask::drop:
+    case Ask::file:
+    case Ask::dismiss:
       return false;
     default:
       return true;
@@ -57,6 +65,15 @@ struct Head {
   Ask ask;
   std::uint32_t id;  // of a kernel or of inputs
   std::uint64_t size;
+};
+
+inline constexpr std::size_t kMostLevels = 8;
+struct RoofRequest {
+  std::uint32_t rounds;
+  std::uint32_t levels;
+  std::uint64_t timing_ns;
+  std::uint64_t most_ns;
+  std::uint64_t working_sets[kMostLevels];  // bytes, of each level
 };
 
 struct Size {
@@ -129,6 +146,23 @@ struct Time {
   std::uint32_t count;
   Settle settle;
   std::uint32_t reserved;
+};
+
+struct File {
+  char path[256];  // from kw's folder; ended by a zero
+};
+
+// A framework's process (rivals/shared/worker.py); what follows: texts, each ended by a zero.
+struct StartWorker {
+  std::uint32_t word_count;  // the program and its arguments
+  std::uint32_t variable_count;
+  std::uint64_t memory_bytes;
+};
+
+struct Talk {
+  std::uint32_t most_ms;
+  std::uint32_t inputs, outputs;  // files of tensors that it gets with the command; 0: none
+  std::uint32_t pinned;           // all its threads onto the core that kernels are timed on
 };
 
 enum class Outcome : std::uint32_t {

@@ -1,0 +1,147 @@
+// What every technique for CUDA stands on: how it reads an operand and writes its result, whatever else is computed on
+// the way there, and what its plan says of launches.
+//
+// A technique's function gets its first operand as a reader (x(i), x.pack<4>(i)) and its result as a writer (y(i, v)).
+// Both may hold a chain of neighbours that work element by element: what comes before is computed where an element is
+// read, what comes after where it is written.
+#pragma once
+
+#include "../plain/common.cuh"
+
+#ifdef __CUDACC__
+// Elements that are loaded and stored at once.
+template <class T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T at[N];
+};
+
+template <int N, class T>
+__device__ inline bool can_pack(const T* from) {
+  return reinterpret_cast<uint64_t>(from) % (sizeof(T) * N) == 0;
+}
+template <int N, class T>
+__device__ inline Pack<T, N> pack_at(const T* from, int64_t i) {
+  return *reinterpret_cast<const Pack<T, N>*>(from + i);
+}
+
+__device__ inline float* shared_floats() {
+  extern __shared__ __align__(16) float kw_shared_memory[];
+  return kw_shared_memory;
+}
+
+// A tensor as it is.
+template <class T>
+struct Read {
+  const T* from;
+  using Element = T;
+  __device__ T operator()(int64_t i) const { return from[i]; }
+  template <int N>
+  __device__ Pack<T, N> pack(int64_t i) const {
+    return pack_at<N>(from, i);
+  }
+  // Whether packs may be read at multiples of N.
+  template <int N>
+  __device__ bool packs() const {
+    return can_pack<N>(from);
+  }
+};
+// Four elements from a multiple of four on, in one load where they lie so. Which thread has which elements, and so the
+// order of a sum, must not depend on addresses: those decide here alone.
+template <class X>
+__device__ inline Pack<typename X::Element, 4> four_at(const X& x, bool packs, int64_t i) {
+  if (packs) return x.template pack<4>(i);
+  Pack<typename X::Element, 4> four;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) four.at[j] = x(i + j);
+  return four;
+}
+
+template <class T>
+struct Write {
+  T* to;
+  using Element = T;
+  __device__ void operator()(int64_t i, T value) const { to[i] = value; }
+};
+#else
+// The launches of a node, in order; every one gets all arguments of the node.
+struct Steps {
+  struct Step {
+    int kernel;  // which of the technique's
+    kw::Dim3 grid;
+    int64_t shared;  // bytes
+  };
+  Step list[4];
+  int count = 0;
+  int64_t room = 0;  // bytes of scratch memory that all of them see
+  const char* cannot = nullptr;
+
+  void add(int kernel, kw::Dim3 grid, int64_t shared = 0) { list[count++] = {kernel, grid, shared}; }
+};
+
+// As many blocks as keep a GPU busy, and no more than there is work for.
+inline int64_t few_blocks(int64_t wanted, int64_t most = 132 * 16) { return wanted < most ? wanted : most; }
+#endif
+
+// Where an operand that broadcasts has what element i of a result needs. Most lie in one of three simple ways.
+struct Spread {
+  enum Way : int64_t { same, one_axis, any };
+  int64_t way;
+  int64_t inner, length;  // one_axis: i / inner % length
+  int64_t short_counts;   // all indices fit into 32 bits
+  Strided view;
+#ifdef __CUDACC__
+  __device__ int64_t at(int64_t i) const {
+    if (way == same) return i;
+    if (way == any) return view.at(i);
+    if (short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
+    return i / inner % length;
+  }
+  // N results from element i on, a multiple of N.
+  template <int N, class T>
+  __device__ Pack<T, N> pack(const T* from, int64_t i) const {
+    if (way == same) return pack_at<N>(from, i);
+    Pack<T, N> result;
+    if (way == one_axis && inner % N == 0) {
+      const T value = from[at(i)];
+#pragma unroll
+      for (int k = 0; k < N; ++k) result.at[k] = value;
+    } else if (way == one_axis && inner == 1 && length % N == 0) {
+      return pack_at<N>(from, at(i));
+    } else {
+#pragma unroll
+      for (int k = 0; k < N; ++k) result.at[k] = from[at(i + k)];
+    }
+    return result;
+  }
+  template <int N, class T>
+  __device__ bool packs(const T* from) const {
+    return (way != same && !(way == one_axis && inner == 1)) || can_pack<N>(from);
+  }
+#endif
+};
+
+#ifndef __CUDACC__
+inline Spread spread_to(const kw::Shape& from, const kw::Shape& to) {
+  Spread result{Spread::any, 1, 1, to.count() < (int64_t{1} << 31), broadcast_to(from, to)};
+  if (from.count() == to.count()) {
+    result.way = Spread::same;
+    return result;
+  }
+  // One stretch of axes that it has, between axes that it repeats: i / inner % length.
+  int first = to.rank, last = -1;
+  for (int axis = 0; axis < to.rank; ++axis) {
+    if (result.view.strides[axis] == 0) continue;
+    first = axis < first ? axis : first;
+    last = axis;
+  }
+  for (int axis = first; axis <= last; ++axis) {
+    if (result.view.strides[axis] == 0 && to[axis] != 1) return result;
+  }
+  result.way = Spread::one_axis;
+  if (last >= 0) {
+    result.inner = to.count(last + 1, to.rank);
+    result.length = to.count(first, last + 1);
+  }
+  return result;
+}
+#endif

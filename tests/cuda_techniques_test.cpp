@@ -1,0 +1,83 @@
+// Techniques for GPUs with their neighbours: which nodes become one launch, and that such launches are right. Each
+// technique alone, over its operators' random cases: techniques.cuda.NAME (tests/plain).
+#include <gtest/gtest.h>
+
+#include "judge/judge.h"
+#include "runs/drafts.h"
+#include "suites/catalog.h"
+#include "targets/cuda/emulated/source.h"
+#include "targets/cuda/groups.h"
+
+namespace kw {
+namespace {
+
+constexpr char kDevice[] = "cuda:emulated";
+
+Task small_task(const std::string& name, std::int64_t most) {
+  Task task = *suites::find_task(name);
+  for (auto& [_, value] : task.lengths) value = std::min(value, most);
+  return task;
+}
+
+Result<std::string> first_draft(const Task& task) {
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  KW_TRY(const auto techniques, runs::techniques_for(kDevice));
+  KW_TRY(const auto drafts, runs::drafts_for(kDevice, graph, techniques));
+  return drafts.front().source;
+}
+
+// The kernels that the first draft of a task has.
+std::vector<std::string> kernels_of(const std::string& task) {
+  const auto source = first_draft(*suites::find_task(task));
+  EXPECT_TRUE(source.ok()) << source.error().message;
+  return source.ok() ? cuda::kernels_in(*source) : std::vector<std::string>();
+}
+
+using Names = std::vector<std::string>;
+
+TEST(CudaTechniques, ComputeWhatFollowsAProductWhereItIsWritten) {
+  // Conv, Relu and Add: the second kernel adds parts of long products.
+  EXPECT_EQ(kernels_of("L2_1_Conv2D_ReLU_BiasAdd"), (Names{"node0_0", "node0_1"}));
+  EXPECT_EQ(kernels_of("L2_4_Conv2d_Mish_Mish"), (Names{"node0_0", "node0_1"}));
+}
+
+TEST(CudaTechniques, ComputeWhatComesBeforeASumWhereItIsRead) {
+  // x + mask, then a softmax.
+  EXPECT_EQ(kernels_of("MaskedSoftmax_vit"), (Names{"node1_0"}));
+  // Gate * sigmoid(gate) * up is one pass.
+  EXPECT_EQ(kernels_of("SwiGLU_prompt"), (Names{"pass2"}));
+}
+
+TEST(CudaTechniques, KeepAResultThatOthersReadToo) {
+  // x + residual is read by a normalisation and is a result itself, or is not: then it needs no memory.
+  const Task task = *suites::find_task("AddRMSNorm_prompt");
+  const auto graph = ops::resolve(task);
+  ASSERT_TRUE(graph.ok());
+  const auto techniques = runs::techniques_for(kDevice);
+  cuda::Choices choice;
+  for (const ops::GraphNode& node : graph->nodes) {
+    const auto serves = [&](const compose::Technique& one) { return *compose::applies(one, *graph, node); };
+    choice.push_back(&*std::ranges::find_if(*techniques, serves));
+  }
+  const bool is_read_alone = graph->outputs.size() == 1;
+  EXPECT_EQ(cuda::groups_of(*graph, choice)->size(), is_read_alone ? 1u : 2u);
+}
+
+// By the judge: hidden shapes, hard values, guards, another order of threads in every launch.
+TEST(SlowCudaTechniques, AreRightWithTheirNeighbours) {
+  auto judge = judge::Judge::open(kDevice);
+  ASSERT_TRUE(judge.ok()) << judge.error().message;
+  for (const char* name : {"L2_1_Conv2D_ReLU_BiasAdd", "MaskedSoftmax_vit", "AddRMSNorm_prompt", "SwiGLU_prompt"}) {
+    const Task task = small_task(name, 9);
+    const auto source = first_draft(task);
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    judge::Case one{.device = kDevice, .task = &task, .source = {"draft.cu", *source}, .timed = false};
+    one.plain = false;
+    const auto verdict = judge->judge(one);
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_TRUE(verdict->accepted()) << name << ": " << text_of(verdict->reason);
+  }
+}
+
+}  // namespace
+}  // namespace kw
