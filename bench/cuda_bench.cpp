@@ -2,9 +2,12 @@
 //
 //   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, equal ones once, for the device's
 //                                      architecture or, with no GPU, for sm_90a: which there are, and how long it takes
+//   kw_cuda_bench build-each           the same of as few tasks as have every operator: a test of the suite. Exit code
+//   77
+//                                      where there is no NVRTC
 //   kw_cuda_bench drafts [TASK PART]   the same of the kernel that a search begins with, and which of them spill
-//   registers kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's
-//   size are
+//                                      registers
+//   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's size are
 //                                      made smaller, since references are the CPU's
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
@@ -30,9 +33,12 @@
 #include "judge/plain_source.h"
 #include "runs/drafts.h"
 #include "suites/catalog.h"
+#include "targets/cuda/builder.h"
 
 namespace kw {
 namespace {
+
+constexpr int kSkipped = 77;  // what ctest takes for it
 
 using Clock = std::chrono::steady_clock;
 
@@ -74,7 +80,20 @@ int for_all(const std::vector<Task>& tasks, unsigned threads, const std::functio
   fmt::print("{} tasks in {:.1f} s:", tasks.size(), since_s(begin));
   for (const auto& [name, count] : counts) fmt::print(" {} {}", name, count);
   fmt::print("\n");
-  return counts.contains("right") || counts.contains("built") ? 0 : 1;
+  const bool any_wrong = counts.contains("failed") || counts.contains("wrong") || counts.contains("error");
+  return !any_wrong && (counts.contains("right") || counts.contains("built")) ? 0 : 1;
+}
+
+// The first task that has an operator which none before it has, and so on: each operator is in one of them.
+std::vector<Task> tasks_with_each_operator(const std::vector<Task>& tasks) {
+  std::vector<Task> found;
+  std::set<std::string> seen;
+  for (const Task& task : tasks) {
+    const std::size_t before = seen.size();
+    for (const Node& node : task.nodes) seen.insert(node.op);
+    if (seen.size() > before) found.push_back(task);
+  }
+  return found;
 }
 
 // The innermost part of a long message.
@@ -191,7 +210,14 @@ int run(const std::vector<std::string>& words) {
   }
   std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
-  if (mode == "build" || mode == "drafts")
+  if (mode == "build-each") {
+    if (const auto toolkit = cuda::find_toolkit(); !toolkit.ok()) {
+      fmt::print("skipped: {}\n", toolkit.error().message);
+      return kSkipped;
+    }
+    tasks = tasks_with_each_operator(tasks);
+  }
+  if (mode.starts_with("build") || mode == "drafts")
     return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
   if (mode == "plain") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
@@ -204,7 +230,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(stderr, "kw_cuda_bench build|drafts|plain|emulated|emulated-drafts|noise|speed [TASK PART]\n");
+  fmt::print(stderr, "kw_cuda_bench build|build-each|drafts|plain|emulated|emulated-drafts|noise|speed [TASK PART]\n");
   return 2;
 }
 

@@ -13,19 +13,23 @@ struct BatchNormalization_node {
 struct ChannelMoments {
   double mean, variance;
 };
+// The sum over a channel of what its elements differ from a number by, or of the squares of that.
+template <bool squared, class T>
+__device__ double sum_of_differences(const BatchNormalization_node& of, const T* x, int64_t channel, double from) {
+  double sum = 0;
+  for (int64_t n = 0; n < of.images; ++n) {
+    const T* image = x + (n * of.channels + channel) * of.size;
+    for (int64_t k = 0; k < of.size; ++k) {
+      const double difference = double(image[k]) - from;
+      sum += squared ? difference * difference : difference;
+    }
+  }
+  return sum;
+}
 template <class T>
 __device__ ChannelMoments moments_of_channel(const BatchNormalization_node& of, const T* x, int64_t channel) {
-  const auto each = [&](auto f) {
-    for (int64_t n = 0; n < of.images; ++n) {
-      const T* from = x + (n * of.channels + channel) * of.size;
-      for (int64_t k = 0; k < of.size; ++k) f(double(from[k]));
-    }
-  };
-  double sum = 0, squares = 0;
-  each([&](double value) { sum += value; });
-  const double count = double(of.images * of.size), mean = sum / count;
-  each([&](double value) { squares += (value - mean) * (value - mean); });
-  return {mean, squares / count};
+  const double count = double(of.images * of.size), mean = sum_of_differences<false>(of, x, channel, 0) / count;
+  return {mean, sum_of_differences<true>(of, x, channel, mean) / count};
 }
 
 template <class T, class S, class M>
