@@ -28,10 +28,11 @@ std::int64_t id_of(std::size_t place) { return static_cast<std::int64_t>(place) 
 
 std::string beside_text(const Round& round) {
   if (!round.beside) return "";
-  return fmt::format(", {:.3f} x round {} ({})", round.beside->median, round.beside->with,
+  return fmt::format(", {:.3f} x round {} ({}{})", round.beside->median, round.beside->with,
                      round.beside->faster()   ? "faster"
                      : round.beside->slower() ? "slower"
-                                              : "no difference");
+                                              : "no difference",
+                     round.beside->taped ? ", says the tape" : "");
 }
 
 // A line for a person.

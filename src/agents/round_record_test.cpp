@@ -98,6 +98,21 @@ TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
   EXPECT_DOUBLE_EQ(rounds[2].speed(), 3.5);
 }
 
+// Logarithms of them are sorted by: what is no number would spoil the order.
+TEST_F(RoundRecord, TakesNoNumbersThatNothingMeasured) {
+  Round round{.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)};
+  round.facts = {{"loops", 3}, {"width", 1e308}, {"depth", -1e308}};
+  keep(round);
+  EXPECT_EQ(read_back().at(0).facts, (CodeFacts{{"loops", 3}}));
+  const Comparison good{.with = 0, .median = 2, .low = 1.9, .high = 2.1, .sure = true, .taped = true};
+  EXPECT_TRUE(comparison_of(json_of(good))->taped);
+  for (const double ratio : {0.0, -1.0, 1e300}) {
+    Json bad = json_of(good);
+    bad["median"] = ratio;
+    EXPECT_THROW((void)comparison_of(bad), JsonError) << ratio;
+  }
+}
+
 TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
   keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
   keep({.number = 2, .parent = 1, .role = RoundRole::coder, .source = "b", .verdict = right(2)});
