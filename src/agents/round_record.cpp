@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "core/settings_json.h"
 #include "judge/verdict_json.h"
+#include "store/seal.h"
 
 namespace kw::agents {
 namespace {
@@ -119,6 +120,8 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
     const Json label = Json::parse_quietly(one.label);
     try {
       KW_TRY(Round round, round_of(store, one, label));
+      KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
+      if (round.beside && !is_own) round.beside->taped = true;  // as what somebody else says
       kept[one.task_hash][round.number] = {round, one.candidate_hash};
     } catch (const JsonError&) {
       return fail("item {} of the run is no round: its label is damaged", one.position);

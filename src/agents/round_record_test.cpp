@@ -113,6 +113,19 @@ TEST_F(RoundRecord, TakesNoNumbersThatNothingMeasured) {
   }
 }
 
+TEST_F(RoundRecord, KnowsComparisonsThatWereNotMadeHere) {
+  keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
+  keep({.number = 1,
+        .parent = 0,
+        .role = RoundRole::coder,
+        .source = "b",
+        .verdict = right(2),
+        .beside = Comparison{.with = 0, .median = 2, .low = 1.9, .high = 2.1, .sure = true}});
+  EXPECT_FALSE(read_back().at(1).beside->taped);
+  ASSERT_TRUE(store_->database().execute("UPDATE item SET label = replace(label, '1.9', '1.8')").ok());
+  EXPECT_TRUE(read_back().at(1).beside->taped);
+}
+
 TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
   keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
   keep({.number = 2, .parent = 1, .role = RoundRole::coder, .source = "b", .verdict = right(2)});

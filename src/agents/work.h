@@ -40,7 +40,7 @@ struct Comparison {
   double low = 1;     // 95 % interval
   double high = 1;
   bool sure = false;   // the difference is larger than what identical kernels show
-  bool taped = false;  // a tape says so: nothing was timed here, and nothing is learnt from it
+  bool taped = false;  // a tape or a foreign record says so: nothing was timed here, nor is learnt
 
   bool faster() const { return sure && low > 1; }
   bool slower() const { return sure && high < 1; }
