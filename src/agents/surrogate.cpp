@@ -19,7 +19,7 @@ constexpr double kBound = 0.95;
 constexpr double kMostWrong = 0.2;
 constexpr double kLeastExplained = 0.5;
 constexpr double kAudited = 0.25;   // of what would be left out
-constexpr double kMostCount = 1e9;  // of instructions and bits: beyond this a note on code is none
+constexpr double kMostCount = 1e6;  // of instructions and bits: beyond this a note on code is none
 
 // The upper end of the 95 % interval of a share (Wilson).
 double share_at_most(int hits, int of) {
