@@ -33,6 +33,22 @@ targets::Instance small_relu() {
   return *targets::make_instance(task, task.lengths, 1);
 }
 
+TEST(WhatADeviceComplainsOf, TakesNoMoreThanItsPlace) {
+  auto link = Link::start({"/bin/sh", "-c", "head -c 100000000 /dev/zero >&2; echo $?"});
+  ASSERT_TRUE(link.ok()) << link.error().message;
+  const auto wrote_all = (*link)->receive_line(Clock::now() + 30s);
+  ASSERT_TRUE(wrote_all.has_value());
+  EXPECT_NE(*wrote_all, "0") << "all of it was kept in memory";
+}
+
+TEST(WhatADeviceComplainsOf, IsShown) {
+  auto link = Link::start({"/bin/sh", "-c", "echo no such host >&2; echo"});
+  ASSERT_TRUE(link.ok()) << link.error().message;
+  EXPECT_EQ((*link)->said().find('\0'), std::string::npos);
+  ASSERT_TRUE((*link)->receive_line(Clock::now() + 30s).has_value());
+  EXPECT_EQ((*link)->said(), "no such host");
+}
+
 // A kernel on a device whose answers are these bytes, after a good greeting.
 class AnswersOfADevice : public testing::Test {
  protected:

@@ -93,6 +93,25 @@ TEST_F(Devices, KeepNothingButTheAgentAndThatIsRemoved) {
   EXPECT_FALSE(fs::exists(*folder));
 }
 
+// Whoever made the folder could have put an agent of their own there.
+TEST_F(Devices, AreGivenNothingInAFolderThatIsNotTheUsers) {
+  const std::string device = device_of("HOME=" + folder_.path().string() + " exec sh");
+  const fs::path cache = folder_.path() / ".cache", elsewhere = folder_.path() / "elsewhere";
+  const fs::path folder = cache / ("kw-device-" + std::to_string(::getuid()));
+  fs::create_directories(cache);
+  fs::create_directories(elsewhere);
+  fs::create_directory_symlink(elsewhere, folder);
+  auto used = remote::clean(*remote::address_of(device));
+  EXPECT_FALSE(used.ok() && used->starts_with(folder_.path().string())) << "a link: " << *used;
+  if (::geteuid() != 0) return;  // only root can give a folder away
+  fs::remove(folder);
+  fs::create_directories(folder);
+  ASSERT_EQ(::chown(folder.c_str(), 12345, 12345), 0);
+  used = remote::clean(*remote::address_of(device));
+  EXPECT_FALSE(used.ok() && used->starts_with(folder_.path().string())) << "another user's: " << *used;
+  EXPECT_TRUE(fs::exists(folder));
+}
+
 TEST_F(Devices, FilterSystemCallsOfKernelsAndOfTheirConstructors) {
   const std::string open = R"(static_cast<void>(open("/etc/passwd", 0)))";
   const auto in_call = judged("command:sh", relu_with("#include <fcntl.h>\n", open + ";\n"));

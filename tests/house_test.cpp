@@ -169,7 +169,7 @@ const std::vector<Border>& borders() {
        "opens a file: use base/files.h",
        // /dev/null; a folder, to lock it; the sandbox, and what runs in it; what the system says of a processor and a
        // process
-       {"src/base/files.cpp", "src/base/folder_lock.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/",
+       {"src/base/files.cpp", "src/base/inside.cpp", "src/base/folder_lock.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/",
         "src/targets/remote/agent/"}},
       {std::regex(R"(\bsqlite3_open)"), "opens a database: use store/database.h", {"src/store/database.cpp"}},
       {std::regex(R"(#include <toml\+\+)"), "reads TOML: use base/toml.h", {"src/base/toml.h"}},

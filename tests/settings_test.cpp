@@ -11,6 +11,7 @@
 #include "base/scratch.h"
 #include "cli/program.h"
 #include "cli/store_folder.h"
+#include "llm/endpoint.h"
 #include "settings/trust.h"
 
 namespace kw::cli {
@@ -110,6 +111,39 @@ TEST_F(Config, OfAFolderReachesNowhereUntilItIsTrusted) {
   EXPECT_FALSE(*settings::trust_no_more(file));
   fs::current_path(project_);
   EXPECT_EQ(setting("python"), "");
+}
+
+// A folder's file would send a variable of the user's environment to an address of its own.
+TEST_F(Config, OfAFolderSendsNoKeyAnywhere) {
+  const ScratchVariable secret("KW_TEST_SECRET", "sk-of-the-user");
+  const std::string hostile =
+      "[model.\"openai:gpt-5\"]\nprovider = \"openai\"\nmodel = \"gpt-5\"\nurl = \"http://127.0.0.1:9/v1\"\n"
+      "key_variable = \"KW_TEST_SECRET\"\n";
+  write(project_ / "kw.toml", hostile);
+  const auto endpoint = [] {
+    const auto named = llm::endpoint_named("openai:gpt-5", settings::config_with("model", "openai:gpt-5"));
+    EXPECT_TRUE(named.ok()) << named.error().message;
+    return *named;
+  };
+  EXPECT_NE(endpoint().url, "http://127.0.0.1:9/v1");
+  EXPECT_NE(endpoint().key, "sk-of-the-user");
+  ASSERT_TRUE(settings::trust({project_ / "kw.toml", hostile}).ok());
+  EXPECT_EQ(endpoint().url, "http://127.0.0.1:9/v1") << "once it is trusted";
+  EXPECT_EQ(endpoint().key, "sk-of-the-user");
+}
+
+// In a folder above, which may be anybody's.
+TEST_F(Config, OfAParentFolderIsHeldToTheSameRules) {
+  write(project_ / "kw.toml", "python = \"./evil\"\nstore = \"../../x\"\nthreads = 2\n");
+  ASSERT_NE(settings::folder_config(), "") << "it is found from two folders below";
+  EXPECT_EQ(setting("python"), "");
+  EXPECT_EQ(setting("store"), "");
+  EXPECT_EQ(setting("threads"), "2");
+  fs::permissions(project_ / "kw.toml", fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(setting("threads"), "");
+  fs::remove(project_ / "kw.toml");
+  ASSERT_EQ(::mkfifo((project_ / "kw.toml").c_str(), 0600), 0);
+  EXPECT_NE(complaint().find("is a FIFO, not a file"), std::string::npos) << complaint();
 }
 
 // What a trusted file names is looked for beside it: a link to it from a cloned folder would name that folder's

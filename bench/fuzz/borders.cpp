@@ -493,6 +493,7 @@ std::vector<Border> all_borders(const fs::path& project) {
           take_compression)};
   const auto add = [&](std::vector<Border> more) { std::ranges::move(more, std::back_inserter(all)); };
   add(corpus_borders(project));
+  add(agent_borders(project));
 #if defined(KW_LM)
   add(lm_borders(project));
 #endif

@@ -24,6 +24,7 @@ struct Border {
 std::vector<Border> all_borders(const std::filesystem::path& project);
 // Parts of them.
 std::vector<Border> corpus_borders(const std::filesystem::path& project);
+std::vector<Border> agent_borders(const std::filesystem::path& project);
 std::vector<Border> lm_borders(const std::filesystem::path& project);  // where language models are built (KW_LM)
 
 // Traps where it is not kept.

@@ -12,6 +12,7 @@
 #include "runs/case_record.h"
 #include "runs/ranking.h"
 #include "runs/takeaway.h"
+#include "store/seal.h"
 #include "targets/target.h"
 
 namespace kw::agents {
@@ -28,10 +29,11 @@ std::int64_t id_of(std::size_t place) { return static_cast<std::int64_t>(place) 
 
 std::string beside_text(const Round& round) {
   if (!round.beside) return "";
-  return fmt::format(", {:.3f} x round {} ({})", round.beside->median, round.beside->with,
+  return fmt::format(", {:.3f} x round {} ({}{})", round.beside->median, round.beside->with,
                      round.beside->faster()   ? "faster"
                      : round.beside->slower() ? "slower"
-                                              : "no difference");
+                                              : "no difference",
+                     round.beside->taped ? ", says the tape" : "");
 }
 
 // A line for a person.
@@ -94,6 +96,8 @@ Status AuthorWork::read_record(runs::Run& run) {
   KW_CHECK(store.each_recorded(run.id(), [&](const store::Recorded& one) -> Status {
     const auto place = place_of.find(one.task_hash);
     if (one.purpose != store::Purpose::confirm || !one.judged || place == place_of.end()) return {};
+    KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
+    if (!is_own) return {};
     AuthoredTask& result = results_[place->second];
     KW_TRY(const store::Candidate candidate, store.candidate(one.candidate_hash));
     result.source = candidate.source;

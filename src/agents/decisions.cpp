@@ -13,6 +13,7 @@ namespace kw::agents {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::size_t kMostText = 64 << 10;
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "rounds.jsonl"; }
 
@@ -43,6 +44,7 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
       Decided one{.beside = comparison_of(json.value("beside", Json())),
                   .left_out = json.value("left_out", ""),
                   .tuning = json.value("tuning", "")};
+      if (one.left_out.size() > kMostText || one.tuning.size() > kMostText) throw JsonError("a text is too long");
       if (json.contains("settings")) {
         KW_TRY(one.settings, settings_from_json(json.at("settings").dump()));
       }

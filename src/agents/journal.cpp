@@ -8,10 +8,12 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "llm/cassette.h"
+#include "store/sealed_line.h"
 
 namespace kw::agents {
 namespace {
 
+constexpr char kAnswer[] = "answer of a model";
 constexpr std::uint64_t kMostJournalBytes = 64 << 20;
 
 std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
@@ -19,21 +21,20 @@ std::string key_of(const llm::Request& request) { return request.name + " " + ll
 }  // namespace
 
 Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
-  const auto text = read_file(file_, kMostJournalBytes);
+  const auto text = read_file(file_, kMostJournalBytes, Links::refuse);
   if (!text.ok()) return;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
-    const Json json = Json::parse_quietly(line);
-    if (!json.is_object() || !json.contains("question") || !json.contains("answer")) continue;
-    if (!json["question"].is_string() || !json["answer"].is_string()) continue;
-    llm::Answer answer;
-    answer.text = json["answer"].text();
+    const std::optional<Json> json = store::own_line(kAnswer, line);
+    if (!json) continue;
     try {
-      if (json.contains("calls")) answer.calls = llm::calls_from(json["calls"]);
+      llm::Answer answer;
+      answer.text = json->at("answer").text();
+      if (json->contains("calls")) answer.calls = llm::calls_from(json->at("calls"));
+      answers_[json->at("question").text()] = std::move(answer);
     } catch (const JsonError&) {
       continue;
     }
-    answers_[json["question"].text()] = std::move(answer);
   }
 }
 
@@ -47,7 +48,7 @@ Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::filesystem::create_directories(file_.parent_path(), error);
   Json json = {{"question", key_of(request)}, {"answer", answer.text}};
   if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
-  const std::string line = json.dump() + "\n";
+  const std::string line = store::sealed_line(kAnswer, std::move(json));
   KW_TRY(const Descriptor file, open_to_append(file_));
   if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     return fail("{}: cannot be written", file_.string());

@@ -16,7 +16,7 @@ namespace kw::agents {
 
 class Journal {
  public:
-  // Reads what is there. A damaged line is left out.
+  // Reads what is there. A line that is damaged, or that this user's kw did not write, is left out.
   explicit Journal(std::filesystem::path file);
 
   // Text and calls of tools.

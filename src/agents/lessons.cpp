@@ -7,10 +7,12 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "store/sealed_line.h"
 
 namespace kw::agents {
 namespace {
 
+constexpr char kLesson[] = "lesson of an author";
 constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr std::size_t kMostKernel = 3500;  // characters of a kernel that is shown
 
@@ -19,7 +21,7 @@ std::filesystem::path file_in(const std::filesystem::path& folder) { return fold
 }  // namespace
 
 std::string lessons_for(const std::filesystem::path& folder, const Task& task, std::size_t most) {
-  const auto text = read_file(file_in(folder), kMostBytes);
+  const auto text = read_file(file_in(folder), kMostBytes, Links::refuse);
   if (!text.ok()) return {};
   struct Lesson {
     int likeness;
@@ -30,8 +32,9 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
   std::vector<Lesson> lessons;
   std::istringstream stream(*text);
   for (std::string line; std::getline(stream, line);) {
-    const Json json = Json::parse_quietly(line);
-    if (!json.is_object()) continue;  // a line that a crash cut short
+    const std::optional<Json> own = store::own_line(kLesson, line);
+    if (!own) continue;  // somebody else's, or cut short by a crash
+    const Json& json = *own;
     try {
       // The task's own kernels would be the answer, not a lesson.
       if (json.at("task") == task.name || !json.contains("sure")) continue;
@@ -75,19 +78,18 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
         tuned = &other;
     }
     const auto beside_parent = [&](const Round& one) {
-      return one.beside && one.beside->with == parent->number && (one.beside->faster() || one.beside->slower());
+      return one.beside && !one.beside->taped && one.beside->with == parent->number &&
+             (one.beside->faster() || one.beside->slower());
     };
     if (!(parent->standing > 0) || !(beside_parent(round) || beside_parent(*tuned))) continue;
-    lines += Json{{"task", work.task->name},
-                  {"operators", work.task->operators()},
-                  {"category", work.task->category},
-                  {"method", method->second},
-                  {"gain", tuned->standing / parent->standing},
-                  {"sure", true},
-                  {"kernel", tuned->source},
-                  {"reflection", round.reflection}}
-                 .dump() +
-             "\n";
+    lines += store::sealed_line(kLesson, {{"task", work.task->name},
+                                          {"operators", work.task->operators()},
+                                          {"category", work.task->category},
+                                          {"method", method->second},
+                                          {"gain", tuned->standing / parent->standing},
+                                          {"sure", true},
+                                          {"kernel", tuned->source},
+                                          {"reflection", round.reflection}});
   }
   if (lines.empty()) return {};
   // One write, so that two programs do not mix their lines.

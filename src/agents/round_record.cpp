@@ -1,11 +1,18 @@
 #include "agents/round_record.h"
 
+#include <cmath>
+
 #include "base/json.h"
 #include "core/settings_json.h"
 #include "judge/verdict_json.h"
+#include "store/seal.h"
 
 namespace kw::agents {
 namespace {
+
+// Beyond these no clock and no compiler gets: logarithms and sums of them stay numbers.
+constexpr double kMostRatio = 1e12;
+constexpr double kMostFact = 1e6;
 
 std::map<std::string, std::string> words_in(const Json& json) {
   std::map<std::string, std::string> words;
@@ -29,7 +36,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   round.left_out = label.value("left_out", "");
   if (label.contains("facts") && label["facts"].is_object()) {
     for (const auto& [name, value] : label["facts"].items()) {
-      if (value.is_number()) round.facts[name] = value.get<double>();
+      if (value.is_number() && std::abs(value.get<double>()) <= kMostFact) round.facts[name] = value.get<double>();
     }
   }
   round.beside = comparison_of(label.value("beside", Json()));
@@ -52,16 +59,23 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
 }  // namespace
 
 Json json_of(const Comparison& one) {
-  return {{"with", one.with}, {"median", one.median}, {"low", one.low}, {"high", one.high}, {"sure", one.sure}};
+  Json json = {{"with", one.with}, {"median", one.median}, {"low", one.low}, {"high", one.high}, {"sure", one.sure}};
+  if (one.taped) json["taped"] = true;
+  return json;
 }
 
 std::optional<Comparison> comparison_of(const Json& json) {
   if (!json.is_object()) return std::nullopt;
-  return Comparison{.with = json.at("with"),
-                    .median = json.at("median"),
-                    .low = json.at("low"),
-                    .high = json.at("high"),
-                    .sure = json.at("sure")};
+  const Comparison one{.with = json.at("with"),
+                       .median = json.at("median"),
+                       .low = json.at("low"),
+                       .high = json.at("high"),
+                       .sure = json.at("sure"),
+                       .taped = json.value("taped", false)};
+  for (const double ratio : {one.median, one.low, one.high}) {
+    if (!(ratio > 0 && ratio <= kMostRatio)) throw JsonError("a comparison's ratios are out of their range");
+  }
+  return one;
 }
 
 std::string label_of(const Round& round) {
@@ -106,6 +120,8 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
     const Json label = Json::parse_quietly(one.label);
     try {
       KW_TRY(Round round, round_of(store, one, label));
+      KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
+      if (round.beside && !is_own) round.beside->taped = true;  // as what somebody else says
       kept[one.task_hash][round.number] = {round, one.candidate_hash};
     } catch (const JsonError&) {
       return fail("item {} of the run is no round: its label is damaged", one.position);

@@ -15,7 +15,7 @@
 namespace kw::agents {
 
 Json json_of(const Comparison& one);
-// None where it is null.
+// None where it is null. Throws a JsonError where it is no comparison.
 std::optional<Comparison> comparison_of(const Json& json);
 
 // JSON.

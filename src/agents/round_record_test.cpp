@@ -98,6 +98,34 @@ TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
   EXPECT_DOUBLE_EQ(rounds[2].speed(), 3.5);
 }
 
+// Logarithms of them are sorted by: what is no number would spoil the order.
+TEST_F(RoundRecord, TakesNoNumbersThatNothingMeasured) {
+  Round round{.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)};
+  round.facts = {{"loops", 3}, {"width", 1e308}, {"depth", -1e308}};
+  keep(round);
+  EXPECT_EQ(read_back().at(0).facts, (CodeFacts{{"loops", 3}}));
+  const Comparison good{.with = 0, .median = 2, .low = 1.9, .high = 2.1, .sure = true, .taped = true};
+  EXPECT_TRUE(comparison_of(json_of(good))->taped);
+  for (const double ratio : {0.0, -1.0, 1e300}) {
+    Json bad = json_of(good);
+    bad["median"] = ratio;
+    EXPECT_THROW((void)comparison_of(bad), JsonError) << ratio;
+  }
+}
+
+TEST_F(RoundRecord, KnowsComparisonsThatWereNotMadeHere) {
+  keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
+  keep({.number = 1,
+        .parent = 0,
+        .role = RoundRole::coder,
+        .source = "b",
+        .verdict = right(2),
+        .beside = Comparison{.with = 0, .median = 2, .low = 1.9, .high = 2.1, .sure = true}});
+  EXPECT_FALSE(read_back().at(1).beside->taped);
+  ASSERT_TRUE(store_->database().execute("UPDATE item SET label = replace(label, '1.9', '1.8')").ok());
+  EXPECT_TRUE(read_back().at(1).beside->taped);
+}
+
 TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
   keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
   keep({.number = 2, .parent = 1, .role = RoundRole::coder, .source = "b", .verdict = right(2)});

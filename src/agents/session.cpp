@@ -240,7 +240,10 @@ class Session {
                                              ? options_.decisions->of(task, round.number)
                                              : std::nullopt;
     if (taped && round.right()) {
-      if (taped->beside && work.round(taped->beside->with) != nullptr) round.beside = taped->beside;
+      if (taped->beside && work.round(taped->beside->with) != nullptr) {
+        round.beside = taped->beside;
+        round.beside->taped = true;
+      }
       round.tuning = taped->tuning;
       decided = *taped;
     } else if (round.right() && round.left_out.empty()) {

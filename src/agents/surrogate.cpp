@@ -18,7 +18,8 @@ constexpr std::size_t kFewestMisses = 19;  // the largest of so many is a bound 
 constexpr double kBound = 0.95;
 constexpr double kMostWrong = 0.2;
 constexpr double kLeastExplained = 0.5;
-constexpr double kAudited = 0.25;  // of what would be left out
+constexpr double kAudited = 0.25;   // of what would be left out
+constexpr double kMostCount = 1e6;  // of instructions and bits: beyond this a note on code is none
 
 // The upper end of the 95 % interval of a share (Wilson).
 double share_at_most(int hits, int of) {
@@ -39,7 +40,7 @@ CodeFacts code_facts(const std::string& notes_json, const std::string& source) {
     // Of the loop that lies deepest and does most in a turn: its order does not hang on a clock.
     const auto number = [](const Json& loop, const char* name) {
       const Json* found = loop.find(name);
-      return found != nullptr && found->is_number() ? found->get<double>() : 0;
+      return found != nullptr && found->is_number() ? std::clamp(found->get<double>(), 0.0, kMostCount) : 0;
     };
     const auto rank = [&](const Json& loop) {
       return std::tuple(number(loop, "depth"), number(loop, "vector_bits") * number(loop, "vector_arithmetic"));

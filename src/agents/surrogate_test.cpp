@@ -100,6 +100,9 @@ TEST(CodeFacts, AreOfTheLoopThatDoesMostAndOfTheTunables) {
   EXPECT_EQ(facts.at("KW_TUNE UNROLL"), 3);
   EXPECT_EQ(facts.at("packs"), 1);
   EXPECT_EQ(code_facts("no JSON", "x").at("packs"), 0);
+  for (const auto& [name, value] :
+       code_facts(R"({"loops": [{"depth": -1e308, "vector_bits": -5, "loads": 1e308}]})", "x"))
+    EXPECT_TRUE(std::isfinite(value)) << name << " of notes that are none";
 }
 
 }  // namespace

@@ -32,17 +32,20 @@ void Talk::begin_round(int number) {
 std::optional<std::string> Talk::ask(std::vector<llm::Message> messages, std::string& problem,
                                      std::optional<double> temperature) {
   for (int looks = 0;; ++looks) {
-    const std::optional<llm::Answer> answer = ask_once(messages, problem, temperature);
+    std::optional<llm::Answer> answer = ask_once(messages, problem, temperature);
     if (!answer) return std::nullopt;
+    // A model that has gone astray calls without end; what is not looked up is not sent back to it either.
+    const std::size_t called = answer->calls.size();
+    if (called > kMostCallsAtOnce) answer->calls.resize(kMostCallsAtOnce);
     if (around_.repository == nullptr || looks == kMostLooks) return answer->text;
-    std::vector<llm::Message> shown = shown_for(*answer, kMostLooks - looks - 1);
+    std::vector<llm::Message> shown = shown_for(*answer, called - answer->calls.size(), kMostLooks - looks - 1);
     if (shown.empty()) return answer->text;
     messages.push_back({llm::Role::assistant, answer->text, answer->calls});
     std::ranges::move(shown, std::back_inserter(messages));
   }
 }
 
-std::vector<llm::Message> Talk::shown_for(const llm::Answer& answer, int left) const {
+std::vector<llm::Message> Talk::shown_for(const llm::Answer& answer, std::size_t dropped, int left) const {
   const auto show = [&](const std::vector<inspect::Look>& looks, std::size_t of) {
     return around_.repository->show(looks, kTokensOfALook / static_cast<int>(of));
   };
@@ -56,14 +59,13 @@ std::vector<llm::Message> Talk::shown_for(const llm::Answer& answer, int left) c
   }
   // Every call gets an answer of its own, as the protocols want it; the last one says how many looks are left.
   std::vector<llm::Message> messages;
-  const std::size_t shared = std::min(answer.calls.size(), kMostCallsAtOnce);
   for (std::size_t i = 0; i < answer.calls.size(); ++i) {
-    std::string shown = fmt::format("not looked up: at most {} at once", kMostCallsAtOnce);
-    if (i < kMostCallsAtOnce) {
-      const auto look = look_of_call(answer.calls[i]);
-      shown = look.ok() ? show({*look}, shared) : look.error().message;
-    }
+    const auto look = look_of_call(answer.calls[i]);
+    std::string shown = look.ok() ? show({*look}, answer.calls.size()) : look.error().message;
     const bool last = i + 1 == answer.calls.size();
+    if (last && dropped > 0) {
+      shown += fmt::format("\n{} more calls were not looked up: at most {} at once\n", dropped, kMostCallsAtOnce);
+    }
     messages.push_back({llm::Role::tool, last ? told(shown) : shown, {}, answer.calls[i].id});
   }
   return messages;

@@ -48,8 +48,9 @@ class Talk {
  private:
   std::optional<llm::Answer> ask_once(const std::vector<llm::Message>& messages, std::string& problem,
                                       std::optional<double> temperature);
-  // What the model asked to see, as the messages that follow its answer; none: it has answered.
-  std::vector<llm::Message> shown_for(const llm::Answer& answer, int left) const;
+  // What the model asked to see, as the messages that follow its answer; none: it has answered. `dropped`: calls that
+  // are none of the answer's any more, since they were too many.
+  std::vector<llm::Message> shown_for(const llm::Answer& answer, std::size_t dropped, int left) const;
 
   llm::Client& client_;
   const Prompts& prompts_;

@@ -109,6 +109,33 @@ TEST_F(ATalk, AsksAServerWithoutToolsInPlainText) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST_F(ATalk, AnswersNoFloodOfCalls) {
+  std::vector<llm::Request> asked;
+  model() = [&](const llm::Request& request) {
+    asked.push_back(request);
+    if (asked.size() > 1) return text("the answer");
+    return calling(std::vector<llm::ToolCall>(100'000, {"a", "list_files", ""}));
+  };
+  EXPECT_EQ(ask(kWithTools), "the answer");
+  ASSERT_EQ(asked.size(), 2u);
+  ASSERT_EQ(asked[1].messages.size(), 1u + 1 + 8);
+  EXPECT_EQ(asked[1].messages[1].calls.size(), 8u) << "each call in the conversation needs its answer";
+  EXPECT_NE(asked[1].messages.back().text.find("99992 more calls were not looked up"), std::string::npos)
+      << asked[1].messages.back().text;
+}
+
+// Another program exchanges a folder for a link after the map was made.
+TEST_F(ATalk, ShowsNothingThatALinkHasComeInPlaceOf) {
+  const ScratchFolder outside;
+  ASSERT_TRUE(write_file(outside.path() / "softmax.cpp", "int secret = 77;\n").ok());
+  std::filesystem::remove_all(folder_.path() / "source");
+  std::filesystem::create_directory_symlink(outside.path(), folder_.path() / "source");
+  const std::string shown =
+      repository_->show({*inspect::look_of("READ source/softmax.cpp"), *inspect::look_of("FIND secret")}, 2000);
+  EXPECT_EQ(shown.find("77"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("cannot be read"), std::string::npos) << shown;
+}
+
 TEST_F(ATalk, EndsTheLooking) {
   int asked = 0;
   model() = [&](const llm::Request&) {

@@ -39,7 +39,8 @@ struct Comparison {
   double median = 1;  // of the pairs' ratios: above 1 the round's kernel is the faster one
   double low = 1;     // 95 % interval
   double high = 1;
-  bool sure = false;  // the difference is larger than what identical kernels show
+  bool sure = false;   // the difference is larger than what identical kernels show
+  bool taped = false;  // a tape or a foreign record says so: nothing was timed here, nor is learnt
 
   bool faster() const { return sure && low > 1; }
   bool slower() const { return sure && high < 1; }

@@ -103,7 +103,8 @@ class Collector {
       line.licence = kOwnLicence;
       return;
     }
-    const bool is_search = run.kind() == store::RunKind::search && run.about.author == "templates";
+    // What the verdict's seal does not hold, the run's must.
+    const bool is_search = run.is_own && run.kind() == store::RunKind::search && run.about.author == "templates";
     const std::string author = !one.author.empty() ? one.author : run.about.author;
     line.origin = is_search ? fmt::format("techniques of kernels/{}, by a search", rules_.target)
                             : fmt::format("the record, by {}", author.empty() ? "an unknown author" : author);

@@ -87,6 +87,16 @@ TEST_F(ACorpus, TakesWhatIsRightAndFastEnough) {
   EXPECT_TRUE(collected({.faster = 3}).lines.empty());
 }
 
+// What says where a kernel comes from, and under which licence, is changed by nobody else.
+TEST_F(ACorpus, TakesNoOriginFromARecordThatWasChanged) {
+  record({{kRelu, kernel_text("y[i] = x[i] < 0 ? 0 : x[i];"), 3}});
+  ASSERT_TRUE(store_.database().execute("UPDATE run SET author = 'templates', strategy = 'auto'").ok());
+  ASSERT_EQ(collected().lines.size(), 1u) << "the verdict is ours";
+  EXPECT_EQ(collected().lines[0].licence, "NOASSERTION");
+  ASSERT_TRUE(store_.database().execute("UPDATE item SET label = '{\"technique\":\"row_softmax\"}'").ok());
+  EXPECT_TRUE(collected().lines.empty());
+}
+
 TEST_F(ACorpus, KeepsTheFastestOfWhatIsNearlyTheSame) {
   const std::string one = kernel_text("y[i] = x[i] < 0 ? 0 : x[i];");
   const std::string other = kernel_text("y[i] = x[i] < 0 ? 0 : x[i]; // 17");

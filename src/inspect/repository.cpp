@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/files.h"
+#include "base/inside.h"
 #include "base/nearest.h"
 
 namespace kw::inspect {
@@ -92,7 +92,7 @@ const TreeFile* Repository::file_named(const std::string& path) const {
 }
 
 std::string Repository::lines(const TreeFile& file, int first, int last, std::size_t most) const {
-  const auto text = read_file(folder_ / file.path, kMostBytes, Links::refuse);
+  const auto text = read_without_links(folder_ / file.path, kMostBytes);
   if (!text.ok()) return fmt::format("{}: cannot be read\n", file.path);
   std::istringstream stream(*text);
   std::string shown = fmt::format("{}\n", file.path);
@@ -168,7 +168,7 @@ std::string Repository::show_one(const Look& look, std::size_t most) const {
       std::string text = fmt::format("'{}':\n", look.what.substr(0, 80));
       std::size_t hits = 0;
       for (const TreeFile& file : *files_) {
-        const auto content = read_file(folder_ / file.path, kMostBytes, Links::refuse);
+        const auto content = read_without_links(folder_ / file.path, kMostBytes);
         if (!content.ok() || content->find(look.what) == std::string::npos) continue;
         std::istringstream stream(*content);
         int number = 0;

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "base/files.h"
+#include "base/inside.h"
 
 namespace kw::inspect {
 namespace {
@@ -54,6 +54,8 @@ int likeness_of(const std::string& text, const std::vector<std::string>& subject
 Result<std::vector<TreeFile>> read_tree(const fs::path& folder, const std::vector<TreeFile>* before) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return fail("{}: is no folder", folder.string());
+  const fs::path place = fs::canonical(folder, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
   std::vector<TreeFile> files;
   for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
        !error && entry != fs::recursive_directory_iterator() && files.size() < kMostFiles; entry.increment(error)) {
@@ -84,7 +86,7 @@ Result<std::vector<TreeFile>> read_tree(const fs::path& folder, const std::vecto
           continue;
         }
       }
-      const auto text = read_file(folder / file.path, kMostFileBytes, Links::refuse);
+      const auto text = read_without_links(place / file.path, kMostFileBytes);
       read[i] = text.ok() ? 1 : 0;
       if (text.ok()) file.scopes = outline_of(*text, Listed::declarations_too);
     }

@@ -1,6 +1,6 @@
 #include "llm/cassette.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "kw exchange 1";
-constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMostBytes = 64 << 20;  // of an exchange
+constexpr std::uint64_t kMostTapeBytes = 256 << 20;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -48,6 +49,8 @@ std::string unmarked(const std::string& text, bool with_facts) {
   }
   return plain;
 }
+
+std::string joined(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
 // The request's lines, each message under a line with its role.
 std::vector<std::string> lines_of(const Request& request) {
@@ -96,6 +99,14 @@ Result<std::vector<fs::path>> exchanges_in(const fs::path& folder) {
   }
   if (error) return fail("{}: {}; a folder that --record has filled is needed", folder.string(), error.message());
   if (files.empty()) return fail("{}: holds no exchanges; --record fills such a folder", folder.string());
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : files) {
+    const auto size = fs::file_size(file, error);
+    bytes += error ? 0 : size;
+  }
+  if (bytes > kMostTapeBytes) {
+    return fail("{}: holds more than {} MB of exchanges, the most that is read", folder.string(), kMostTapeBytes >> 20);
+  }
   std::ranges::sort(files);
   return files;
 }
@@ -223,7 +234,7 @@ Result<std::unique_ptr<Player>> Player::open(const fs::path& folder) {
                                     .key = json.at("key").get<std::string>(),
                                     .name = json.value("name", ""),
                                     .model = json.at("model").get<std::string>(),
-                                    .lines = lines_of(request),
+                                    .request = joined(lines_of(request)),
                                     .answer = answer_from(json.at("answer"))});
     } catch (const JsonError& problem) {
       return fail("{}: is no exchange that --record has written: {}", file.string(), problem.what());
@@ -266,7 +277,8 @@ std::string Player::difference_to_nearest(const std::string& model, const Reques
   const Exchange* nearest = nullptr;
   double best = -1;
   for (const Exchange& exchange : exchanges_) {
-    const std::multiset<std::string> lines(exchange.lines.begin(), exchange.lines.end());
+    const std::vector<std::string> recorded = lines_of(exchange.request);
+    const std::multiset<std::string> lines(recorded.begin(), recorded.end());
     std::vector<std::string> common;
     std::ranges::set_intersection(lines, wanted_set, std::back_inserter(common));
     const double likeness =
@@ -275,11 +287,12 @@ std::string Player::difference_to_nearest(const std::string& model, const Reques
   }
   std::string text = fmt::format("the nearest is {} ({:.0f} % of the lines)", nearest->file, 100 * best);
   if (nearest->model != model) return text + fmt::format(", asked of {} and not of {}", nearest->model, model);
-  const auto [ours, theirs] = std::ranges::mismatch(wanted, nearest->lines);
-  const bool same = ours == wanted.end() && theirs == nearest->lines.end();
+  const std::vector<std::string> recorded = lines_of(nearest->request);
+  const auto [ours, theirs] = std::ranges::mismatch(wanted, recorded);
+  const bool same = ours == wanted.end() && theirs == recorded.end();
   if (same) return text + ": the same text with another temperature or limit of tokens";
   return text + fmt::format("; first difference in line {}:\n  recorded: {}\n  now:      {}", ours - wanted.begin() + 1,
-                            theirs == nearest->lines.end() ? "(ends)" : shown(*theirs),
+                            theirs == recorded.end() ? "(ends)" : shown(*theirs),
                             ours == wanted.end() ? "(ends)" : shown(*ours));
 }
 

@@ -58,7 +58,7 @@ class Player {
     std::string key;
     std::string name;
     std::string model;
-    std::vector<std::string> lines;  // of the request
+    std::string request;  // its lines
     Answer answer;
     bool played = false;
   };

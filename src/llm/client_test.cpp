@@ -337,6 +337,18 @@ TEST(Cassette, AnswersWithoutTheModelAndKnowsWhatItDoesNotKnow) {
       << unknown.trouble->message;
 }
 
+TEST(Cassette, IsNotReadWhereItIsLargerThanMemoryIsWorth) {
+  const ScratchFolder scratch;
+  for (int i = 0; i < 5; ++i) {
+    const auto file = scratch.path() / fmt::format("{}.json", i);
+    ASSERT_TRUE(write_file(file, "").ok());
+    std::filesystem::resize_file(file, std::uintmax_t{60} << 20);
+  }
+  const auto client = Client::open(endpoint_at("openai", "good", true), {.replay = scratch.path()});
+  ASSERT_FALSE(client.ok());
+  EXPECT_NE(client.error().message.find("more than 256 MB of exchanges"), std::string::npos) << client.error().message;
+}
+
 TEST(Cassette, RefusesWhatIsNone) {
   const ScratchFolder scratch;
   const Endpoint endpoint = endpoint_at("openai", "good", true);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files.h"
+#include "base/inside.h"
 #include "compose/outside_text.h"
 #include "models/build_steps.h"
 #include "ops/graph.h"
@@ -124,6 +125,20 @@ Status write_library(const fs::path& folder, const std::vector<LibraryKernel>& k
                                    (folder / kLibraryFile).string()};
   for (const BuildStep& step : all) link.push_back(step.made.string());
   return run_step({kLibraryFile, link, folder / kLibraryFile});
+}
+
+Status hand_over_library(const fs::path& written, const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) return fail("{}: {}", out.string(), error.message());
+  for (const auto& entry : fs::directory_iterator(written, error)) {
+    const fs::path& file = entry.path();
+    if (file.extension() == ".o") continue;
+    KW_TRY(const std::string bytes, read_file(file));
+    const bool is_library = file.filename() == kLibraryFile;
+    KW_CHECK(write_inside(out, is_library ? file.filename() : fs::path("library") / file.filename(), bytes));
+  }
+  return {};
 }
 
 }  // namespace kw::models

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/inside.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "compose/outside_text.h"
@@ -285,7 +286,7 @@ class Workshop {
   Status write_result(const Attempt& attempt, const fs::path& out, PutBack& outcome) {
     std::set<std::size_t> used;
     for (const Chosen& one : attempt.chosen) used.insert(one.kind);
-    const fs::path sources = out / "library";
+    const fs::path sources = folder_.path() / "result";
     std::error_code error;
     fs::create_directories(sources, error);
     for (const std::size_t kind : used) {  // what is built already
@@ -295,22 +296,20 @@ class Workshop {
       }
     }
     KW_CHECK(write_library(sources, library_kernels(used), domain_, device_));
-    KW_TRY(const std::string library, read_file(sources / kLibraryFile));
-    KW_CHECK(write_file(out / kLibraryFile, library));
-    fs::remove(sources / kLibraryFile, error);
-    for (const auto& entry : fs::directory_iterator(sources, error)) {
-      if (entry.path().extension() == ".o") fs::remove(entry.path(), error);
-    }
-    KW_TRY(const std::string bytes, read_file(attempt.model));
-    KW_CHECK(write_file(out / "model.onnx", bytes));
+    KW_CHECK(hand_over_library(sources, out));
+    KW_CHECK(copy_to(out, "model.onnx", attempt.model));
     KW_TRY(const fs::path data, data_folder());
-    outcome.files = {out / "model.onnx", out / kLibraryFile, sources, out / "report.json"};
+    outcome.files = {out / "model.onnx", out / kLibraryFile, out / "library", out / "report.json"};
     for (const char* name : {"run.py", "run.c"}) {
-      KW_TRY(const std::string example, read_file(data / "kernels" / "models" / name));
-      KW_CHECK(write_file(out / name, example));
+      KW_CHECK(copy_to(out, name, data / "kernels" / "models" / name));
       outcome.files.push_back(out / name);
     }
-    return write_file(out / "report.json", outcome_as_json(outcome));
+    return write_inside(out, "report.json", outcome_as_json(outcome));
+  }
+
+  static Status copy_to(const fs::path& out, const fs::path& name, const fs::path& from) {
+    KW_TRY(const std::string bytes, read_file(from));
+    return write_inside(out, name, bytes);
   }
 
   const Model& model_;

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/inside.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "base/units.h"
@@ -140,12 +141,11 @@ class StandaloneWriter {
                                       "kernels/standalone_run.h"};
     for (const BuildStep& step : kernel_steps_) files.push_back("kernels/" + step.what);
     std::error_code error;
-    fs::create_directories(out / "kernels", error);
-    fs::create_directories(out / "check", error);
+    fs::create_directories(out, error);
     if (error) return fail("{}: {}", out.string(), error.message());
     for (const std::string& file : files) {
       KW_TRY(const std::string bytes, read_file(folder_ / file));
-      KW_CHECK(write_file(out / file, bytes));
+      KW_CHECK(write_inside(out, file, bytes));
     }
     return {};
   }

@@ -62,7 +62,7 @@ Result<judge::Case> case_of(const Json& json, judge::Case rules, std::map<std::s
   if (json.contains("source") == json.contains("file")) return fail("say either \"file\" or \"source\"");
   if (json.contains("file")) {
     KW_TRY(const std::string file, folders.checked(text_at("file")));
-    KW_TRY(rules.source, read_kernel(file));
+    KW_TRY(rules.source, read_checked_kernel(file));
   } else {
     rules.source = {text_at("name").empty() ? targets::source_name(rules.device, "kernel") : text_at("name"),
                     text_at("source")};

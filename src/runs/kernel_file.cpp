@@ -3,18 +3,32 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/inside.h"
 
 namespace kw::runs {
 
 // Sources are written by people and models; what is longer than this is something else.
 constexpr std::uint64_t kMostSourceBytes = std::uint64_t{4} << 20;
 
-Result<judge::Source> read_kernel(const std::string& file) {
-  KW_TRY(std::string text, read_file(file, kMostSourceBytes));
+namespace {
+
+Result<judge::Source> source_of(const std::string& file, std::string text) {
   if (text.find('\0') != std::string::npos) {
     return fail("{}: this is no source text: it has zero bytes in it; kw takes the source of a kernel", file);
   }
   return judge::Source{std::filesystem::path(file).filename().string(), std::move(text)};
+}
+
+}  // namespace
+
+Result<judge::Source> read_kernel(const std::string& file) {
+  KW_TRY(std::string text, read_file(file, kMostSourceBytes));
+  return source_of(file, std::move(text));
+}
+
+Result<judge::Source> read_checked_kernel(const std::string& path) {
+  KW_TRY(std::string text, read_without_links(path, kMostSourceBytes));
+  return source_of(path, std::move(text));
 }
 
 }  // namespace kw::runs

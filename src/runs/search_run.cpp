@@ -11,6 +11,7 @@
 #include "runs/machine.h"
 #include "runs/takeaway.h"
 #include "search/memory.h"
+#include "store/seal.h"
 #include "store/sha256.h"
 #include "targets/target.h"
 
@@ -86,6 +87,9 @@ Status SearchWork::read_record(Run& run) {
   std::map<std::string, int> tried;
   KW_CHECK(store.each_recorded(run.id(), [&](const store::Recorded& one) -> Status {
     if (!one.judged) return {};
+    // What somebody else wrote into the record was not judged: it is judged again.
+    KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
+    if (!is_own) return {};
     if (one.purpose == store::Purpose::confirm) {
       if (!one.accepted) return {};
       KW_TRY(SearchedTask winner, winner_of(store, one));

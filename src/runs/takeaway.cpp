@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "base/inside.h"
 #include "compose/outside_text.h"
 #include "compose/parts.h"
 #include "compose/reached.h"
@@ -410,11 +411,11 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
     files.emplace_back(to, form.filled(text));
   }
   std::error_code error;
-  fs::create_directories(folder / "check", error);
+  fs::create_directories(folder, error);
   if (error) return fail("{}: {}", folder.string(), error.message());
   std::vector<fs::path> written;
   for (const auto& [path, text] : files) {
-    KW_CHECK(write_file(folder / path, text));
+    KW_CHECK(write_inside(folder, path, text));
     written.push_back(folder / path);
   }
   return written;

@@ -66,6 +66,21 @@ TEST(TakeAway, WritesSourcesThatCompileWhateverNamesHold) {
 }
 
 // A judged comment that goes on in the next line must not lose its beginning.
+// In a folder that came from somewhere, a link may stand where a folder of ours belongs.
+TEST(TakeAway, WritesNothingWhereALinkLeads) {
+  namespace fs = std::filesystem;
+  const ScratchFolder folder;
+  fs::create_directories(folder.path() / "out");
+  fs::create_directories(folder.path() / "elsewhere");
+  fs::create_directory_symlink(folder.path() / "elsewhere", folder.path() / "out" / "check");
+  const Task task = task_called("add", "x", "w");
+  const std::string plain = compose::plain_kernel(*ops::resolve(task)).value();
+  const auto files = take_away(folder.path() / "out", task, {"kernel.cpp", plain}, {}, {}, "cpu", "a machine");
+  ASSERT_FALSE(files.ok());
+  EXPECT_NE(files.error().message.find("is a link"), std::string::npos) << files.error().message;
+  EXPECT_TRUE(fs::is_empty(folder.path() / "elsewhere"));
+}
+
 TEST(TakeAway, KeepsAnOpeningCommentThatGoesOn) {
   const ScratchFolder folder;
   const Task task = task_called("Sum", "x", "w");

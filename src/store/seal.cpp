@@ -61,20 +61,25 @@ const std::string& key_in(const fs::path& folder) {
   return key;
 }
 
-Result<std::string> content_of_verdict(const Database& database, std::int64_t item) {
+// Of what a seal holds. The item's label says where a kernel comes from and what was seen beside others.
+enum class Sealed { without_label /* before labels meant anything */, whole };
+
+Result<std::string> content_of_verdict(const Database& database, std::int64_t item, Sealed sealed) {
   KW_TRY(Statement row,
          database.prepare(
              "SELECT run.origin, item.position, item.purpose, task.hash, candidate.hash, source.hash, machine.hash, "
-             "verdict.at, stage, accepted, terms, time_ns, noise, roof_fraction, kept, key, json, build FROM verdict "
-             "JOIN item ON item.id = verdict.item JOIN run ON run.id = item.run JOIN task ON task.id = item.task "
+             "verdict.at, stage, accepted, terms, time_ns, noise, roof_fraction, kept, key, json, build, item.label "
+             "FROM verdict JOIN item ON item.id = verdict.item JOIN run ON run.id = item.run JOIN task ON task.id = "
+             "item.task "
              "JOIN machine ON machine.id = verdict.machine LEFT JOIN candidate ON candidate.id = item.candidate "
              "LEFT JOIN source ON source.id = candidate.source "
              "WHERE verdict.item = ? AND verdict.run = item.run AND verdict.task = item.task"));
   row.bind(item);
   KW_TRY(const bool found, row.step());
   if (!found) return fail("there is no verdict on item {}", item);
-  std::string content = "verdict;";
-  for (int i = 0; i < row.columns(); ++i) content += parts_joined({row.text(i)});
+  const bool whole = sealed == Sealed::whole;
+  std::string content = whole ? "labelled verdict;" : "verdict;";
+  for (int i = 0; i < row.columns() - (whole ? 0 : 1); ++i) content += parts_joined({row.text(i)});
   KW_TRY(Statement speedups,
          database.prepare("SELECT position, rival.name, rival.version, median, low, high, pairs, claimed, times FROM "
                           "speedup JOIN rival ON rival.id = speedup.rival WHERE item = ? ORDER BY position"));
@@ -141,7 +146,7 @@ std::string content_of_run(const std::string& origin, const NewRun& run) {
 }
 
 Status seal_verdict(const Database& database, std::int64_t item) {
-  KW_TRY(const std::string content, content_of_verdict(database, item));
+  KW_TRY(const std::string content, content_of_verdict(database, item, Sealed::whole));
   KW_TRY(Statement change, database.prepare("UPDATE verdict SET seal = ? WHERE item = ?"));
   return change.bind(seal_of(content)).bind(item).run();
 }
@@ -152,9 +157,11 @@ Result<bool> is_own_verdict(const Database& database, std::int64_t item) {
   KW_TRY(const bool found, row.step());
   if (!found || row.text(0).empty()) return false;
   const std::string seal = row.text(0);
-  const auto content = content_of_verdict(database, item);
-  if (!content.ok() || !is_seal_of(*content, seal)) return false;
-  return named_rows_are_right(database, item);
+  for (const Sealed sealed : {Sealed::whole, Sealed::without_label}) {
+    const auto content = content_of_verdict(database, item, sealed);
+    if (content.ok() && is_seal_of(*content, seal)) return named_rows_are_right(database, item);
+  }
+  return false;
 }
 
 }  // namespace kw::store

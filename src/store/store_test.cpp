@@ -141,7 +141,8 @@ TEST_F(SealTest, CountsNothingThatWasChangedByHand) {
         "UPDATE verdict SET seal = ''", "UPDATE verdict SET seal = 'x'", "UPDATE item SET position = 7",
         "UPDATE candidate SET hash = 'x'", "UPDATE source SET hash = 'x'", "UPDATE machine SET hash = 'x'",
         "UPDATE candidate SET settings = '{\"flags\":\"-fplugin=evil\"}'", "UPDATE candidate SET author = 'me'",
-        "UPDATE candidate SET notes = 'x'", "UPDATE candidate SET file = 'x'", "UPDATE machine SET facts = '{}'"}) {
+        "UPDATE item SET label = '{\"technique\":\"x\"}'", "UPDATE candidate SET notes = 'x'",
+        "UPDATE candidate SET file = 'x'", "UPDATE machine SET facts = '{}'"}) {
     ASSERT_TRUE(store_.database().execute("SAVEPOINT before").ok());
     ASSERT_TRUE(store_.database().execute(change).ok()) << change;
     EXPECT_EQ(accepted_kernels(), 0u) << change;
@@ -151,6 +152,32 @@ TEST_F(SealTest, CountsNothingThatWasChangedByHand) {
   EXPECT_EQ(accepted_kernels(), 1u);
   ASSERT_TRUE(store_.database().execute("UPDATE run SET rules = '{\"model\":\"command:evil\"}'").ok());
   EXPECT_FALSE(store_.run(1)->is_own);
+}
+
+// As kw sealed verdicts before it sealed their labels.
+TEST_F(SealTest, CountsWhatWasSealedWithoutItsLabel) {
+  ASSERT_TRUE(store_.database().execute("UPDATE verdict SET seal = 'x'").ok());
+  ASSERT_EQ(accepted_kernels(), 0u);
+  auto row = store_.database().prepare(
+      "SELECT run.origin, item.position, item.purpose, task.hash, candidate.hash, source.hash, machine.hash, "
+      "verdict.at, stage, accepted, terms, time_ns, noise, roof_fraction, kept, key, json, build FROM verdict "
+      "JOIN item ON item.id = verdict.item JOIN run ON run.id = item.run JOIN task ON task.id = item.task "
+      "JOIN machine ON machine.id = verdict.machine LEFT JOIN candidate ON candidate.id = item.candidate "
+      "LEFT JOIN source ON source.id = candidate.source WHERE accepted = 1");
+  ASSERT_TRUE(row.ok() && *row->step());
+  std::string content = "verdict;";
+  for (int i = 0; i < row->columns(); ++i) content += parts_joined({row->text(i)});
+  auto speedups = store_.database().prepare(
+      "SELECT speedup.position, rival.name, rival.version, median, low, high, pairs, claimed, times FROM speedup JOIN "
+      "rival ON rival.id = speedup.rival JOIN verdict ON verdict.item = speedup.item WHERE accepted = 1 "
+      "ORDER BY speedup.position");
+  ASSERT_TRUE(speedups.ok());
+  while (*speedups->step()) {
+    for (int i = 0; i < speedups->columns(); ++i) content += parts_joined({speedups->text(i)});
+  }
+  auto change = store_.database().prepare("UPDATE verdict SET seal = ? WHERE accepted = 1");
+  ASSERT_TRUE(change->bind(seal_of(content)).run().ok());
+  EXPECT_EQ(accepted_kernels(), 1u);
 }
 
 TEST_F(SealTest, CountsNothingOfAnotherUserUntilItIsAdopted) {

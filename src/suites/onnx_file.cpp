@@ -14,6 +14,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "base/files.h"
+#include "base/inside.h"
 #include "suites/onnx_tensor.h"
 
 namespace kw::suites {
@@ -91,7 +92,7 @@ Result<std::string> external_bytes(const TensorProto& tensor, const fs::path& fo
   if (offset > size || size - offset < wanted) {
     return fail("needs {} bytes from byte {} of '{}', which has only {}", wanted, offset, location, size);
   }
-  return read_part(path, offset, wanted);
+  return read_part_without_links(path, offset, wanted);
 }
 
 void copy_bytes(std::string_view bytes, Tensor& tensor) {

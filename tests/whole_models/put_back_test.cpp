@@ -48,6 +48,30 @@ TEST(PutBack, WhatIsWrongIsTakenBackHoweverFast) {
             "its outputs differ from the original's by more than the bound");
 }
 
+// A folder that came from somewhere, in which the library is to lie.
+TEST(ALibrary, IsHandedOverThroughNoLinkAndWithNoObjectThatLayThere) {
+  namespace fs = std::filesystem;
+  const kw::ScratchFolder folder;
+  const fs::path written = folder.path() / "written", out = folder.path() / "out", other = folder.path() / "other";
+  for (const fs::path& one : {written, out / "library", other}) fs::create_directories(one);
+  for (const char* name : {"a.cpp", "a.o", "CMakeLists.txt"}) ASSERT_TRUE(write_file(written / name, "ours").ok());
+  ASSERT_TRUE(write_file(written / kLibraryFile, "ours").ok());
+  ASSERT_TRUE(write_file(other / "precious.cpp", "precious").ok());
+  ASSERT_TRUE(write_file(other / "precious.o", "precious").ok());
+  fs::create_symlink(other / "precious.cpp", out / "library" / "a.cpp");
+  ASSERT_TRUE(hand_over_library(written, out).ok());
+  EXPECT_EQ(*read_file(other / "precious.cpp"), "precious");
+  EXPECT_EQ(*read_file(out / "library" / "a.cpp"), "ours");
+  EXPECT_EQ(*read_file(out / kLibraryFile), "ours");
+  EXPECT_FALSE(fs::exists(out / "library" / "a.o"));
+
+  fs::remove_all(out / "library");
+  fs::create_directory_symlink(other, out / "library");
+  EXPECT_FALSE(hand_over_library(written, out).ok());
+  EXPECT_FALSE(fs::exists(other / "a.cpp"));
+  EXPECT_TRUE(fs::exists(other / "precious.o"));
+}
+
 class PutBackIntoARuntime : public testing::Test {
  protected:
   void SetUp() override {

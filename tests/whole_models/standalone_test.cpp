@@ -74,9 +74,9 @@ onnx::ModelProto hostile(onnx::ModelProto model) {
 
 class StandaloneModel : public testing::Test {
  protected:
-  void open(const onnx::ModelProto& model) {
-    ASSERT_TRUE(write_file(folder_.path() / "m.onnx", model.SerializeAsString()).ok());
-    auto opened = Model::open(folder_.path() / "m.onnx", {{"N", 2}});
+  void open(const onnx::ModelProto& model, const std::string& name = "m.onnx") {
+    ASSERT_TRUE(write_file(folder_.path() / name, model.SerializeAsString()).ok());
+    auto opened = Model::open(folder_.path() / name, {{"N", 2}});
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     model_.emplace(*std::move(opened));
   }
@@ -122,12 +122,15 @@ TEST_F(StandaloneModel, IsBuiltAsAUserWouldAndFailsItsCheckWithAnotherWeight) {
 }
 
 TEST_F(StandaloneModel, WhateverNamesHoldTheyDoNotBecomeCode) {
-  open(hostile(longer_model()));
+  open(hostile(longer_model()), "m\n#error the file's name\n*/ \"; $(touch owned) @ABOUT@ ${CMAKE_COMMAND}.onnx");
   const auto made = written();
   ASSERT_TRUE(made.ok()) << made.error().message;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out_)) {
     EXPECT_EQ(entry.path().filename().string().find("error"), std::string::npos) << entry.path();
   }
+  // As its README says it is built.
+  EXPECT_TRUE(succeeds("cmake -B build && cmake --build build -j 2 && ctest --test-dir build"));
+  EXPECT_FALSE(std::filesystem::exists(out_ / "owned"));
 }
 
 TEST_F(StandaloneModel, NodesThatStandInTheWayAreNamed) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,7 +190,8 @@ std::optional<std::vector<std::uint64_t>> Cell::run_sampled(std::uint32_t first,
     while (!sleeps && Clock::now() - now < pause) host::rest();
     const timespec longest{0, sleeps ? static_cast<long>(pause.count()) : 0};
     if (::ppoll(waiting, 2, &longest, nullptr) != 0) break;
-    ::kill(pid(), SIGPROF);
+    // By its descriptor: the number of a process that has just ended may be another's.
+    ::syscall(SYS_pidfd_send_signal, child_.watch(), SIGPROF, nullptr, 0);
   }
   if (!finish(deadline).empty()) return std::nullopt;
   const std::uint32_t found = std::min(control_->sample_count, host::kMostSamples);

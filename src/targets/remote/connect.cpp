@@ -41,7 +41,8 @@ Result<std::string> marked_line(Shell& shell, const Address& address, Clock::tim
 }
 
 // One line at a time: a shell may read ahead, and must not find there what is meant for others. The folder stays in the
-// variable F. In a folder of everybody's, one that is ours alone.
+// variable F. In a folder of everybody's, one that is ours alone: an agent in a folder that another user of the device
+// has made, or that a link leads to, would be that user's program.
 Result<Shell> open_shell(const Address& address, Clock::time_point deadline) {
   Shell shell;
   KW_TRY(shell.link, Link::start(address.words));
@@ -52,7 +53,8 @@ Result<Shell> open_shell(const Address& address, Clock::time_point deadline) {
   const std::string hello =
       "F=; for d in /data/local/tmp \"$HOME/.cache\" /tmp; do [ -d \"${d%/.cache}\" ] || continue; "
       "f=\"$d/kw-device-$(id -u)\"; "
-      "mkdir -p \"$f\" 2>/dev/null && chmod 700 \"$f\" 2>/dev/null && [ -w \"$f\" ] && F=\"$f\" && break; done; "
+      "mkdir -p \"$f\" 2>/dev/null; set -- $(ls -ldn \"$f\" 2>/dev/null); case \"$1\" in d*) [ \"$3\" = \"$(id -u)\" ] "
+      "&& chmod 700 \"$f\" 2>/dev/null && [ -w \"$f\" ] && F=\"$f\" && break;; esac; done; "
       "M=" +
       mark + "; echo; echo \"$M\" \"$(uname -m)\"; echo \"$M\" \"$F\"\n";
   if (!shell.link->send(hello, deadline)) return unreachable(address, *shell.link, "cannot be reached");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,8 @@ namespace kw::remote {
 namespace {
 
 constexpr std::size_t kMostLineBytes = 4096;
-constexpr std::size_t kMostSaidBytes = 2000;
+constexpr std::size_t kMostSaidBytes = 2000;                       // that are shown
+constexpr std::uint64_t kMostWordsBytes = std::uint64_t{1} << 20;  // that are kept
 
 struct Pipe {
   Descriptor read_end, write_end;
@@ -27,6 +29,15 @@ Result<Pipe> make_pipe() {
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail("no descriptors for a link to a device");
   ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);  // where the system allows it: fewer turns for large tensors
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// What the other end complains of, in memory: a device that complains without end finds the place full.
+Result<Descriptor> place_for_words() {
+  KW_TRY(Descriptor file, sandbox::memory_file(kMostWordsBytes));
+  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+    return fail("no file in memory for what a device says");
+  }
+  return file;
 }
 
 bool wait_for(int file, short what, Clock::time_point deadline) {
@@ -46,7 +57,7 @@ Result<std::unique_ptr<Link>> Link::start(const std::vector<std::string>& words)
   KW_TRY(Pipe to, make_pipe());
   KW_TRY(Pipe from, make_pipe());
   std::unique_ptr<Link> link(new Link());
-  KW_TRY(link->said_, sandbox::memory_file(std::uint64_t{0}));
+  KW_TRY(link->said_, place_for_words());
   std::vector<std::string> variables;
   // What ssh and adb need of the user's surroundings, besides the home folder.
   for (const char* name : {"SSH_AUTH_SOCK", "ANDROID_ADB_SERVER_PORT", "ANDROID_USER_HOME"}) {
@@ -68,7 +79,7 @@ Result<std::unique_ptr<Link>> Link::start_locked(const sandbox::Sandbox& sandbox
   KW_TRY(Pipe to, make_pipe());
   KW_TRY(Pipe from, make_pipe());
   std::unique_ptr<Link> link(new Link());
-  KW_TRY(link->said_, sandbox::memory_file(std::uint64_t{0}));
+  KW_TRY(link->said_, place_for_words());
   KW_TRY(const Descriptor program, sandbox::memory_file(agent));
   std::string arguments;
   for (const std::string& word : words) arguments += word + '\0';
@@ -163,7 +174,11 @@ std::optional<std::string> Link::receive_line(Clock::time_point deadline) {
 }
 
 std::string Link::said() const {
-  const auto text = sandbox::content_of(said_, 1 << 20);
+  // The place is as long as what may come at most; the descriptor, which the program shares, knows how far it came.
+  const off_t came = ::lseek(said_.get(), 0, SEEK_CUR);
+  if (came <= 0) return {};
+  const auto text =
+      sandbox::content_of(said_, std::min<std::uint64_t>(static_cast<std::uint64_t>(came), kMostWordsBytes));
   if (!text.ok()) return {};
   std::string last = text->size() > kMostSaidBytes ? text->substr(text->size() - kMostSaidBytes) : *text;
   while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.pop_back();

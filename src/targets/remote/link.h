@@ -37,7 +37,7 @@ class Link {
   std::optional<std::string> receive_line(Clock::time_point deadline);
 
   bool failed() const { return failed_; }
-  // What the program wrote on standard error, the last of it.
+  // What the program wrote on standard error, the last of the first megabyte.
   std::string said() const;
   void end();
 
