@@ -2,8 +2,9 @@
 //
 //   kw_tapes_bench check [FOLDER]   that no tape dropped a kernel which was faster than the incumbent beyond the
 //                                   interval: each round's comparison is with the best of its time. Judges nothing.
-//   kw_tapes_bench table [FOLDER]   plays every tape again, has its kernels judged on this machine, and races the best
-//                                   kernels of the authors oneshot and moka of each task side by side
+//   kw_tapes_bench table [FOLDER]   plays every tape again as it was decided, has its kernels judged on this machine
+//                                   (a line for each tells where the verdicts differ), and races the best kernels of
+//                                   the authors oneshot and moka of each task side by side
 //   kw_tapes_bench record STORE     the check, over all authors' runs of a record
 //
 // Without a word: check and table. A tape is a folder that --record has filled, somewhere below FOLDER; the folder next
@@ -136,7 +137,10 @@ Result<bool> check_record(const fs::path& folder) {
 struct Played {
   int rounds = 0;  // that the model was asked for
   bool built = false;
-  std::string best;  // the source; empty: no kernel is right
+  bool right = false;  // a kernel of the model, by the judge of now
+  std::string best;    // the source, as the tape decided; empty: no kernel was right
+  std::string replay;  // how many verdicts of now are those of the tape
+  std::string over;    // why it ended early
   std::vector<std::string> breaches;
 };
 
@@ -156,10 +160,11 @@ Result<Played> play(const Tape& tape, const std::string& name, judge::Judge& jud
   KW_TRY(const agents::SessionResult result,
          agents::run_session(judge, task, graph, client, prompts, options,
                              [](const agents::Round&, const judge::Case&, double) { return Status(); }));
-  Played played;
+  Played played{.replay = result.replay, .over = result.over};
   for (const agents::Round& round : result.work.rounds) {
     played.rounds += round.role != agents::RoundRole::tuner;
     played.built = played.built || (round.verdict && round.verdict->stage != VerdictStage::build);
+    played.right = played.right || (round.verdict && round.verdict->accepted());
   }
   const agents::Round* best = result.work.best_of_author();
   if (best != nullptr) played.best = best->source;
@@ -205,18 +210,22 @@ Result<bool> table(const std::vector<Tape>& tapes) {
         fmt::print("{}, {}, played again: {}\n", tape.author.name, task, breach);
         whole = false;
       }
+      fmt::print("{}, {}: {}{}\n", tape.author.name, task,
+                 played.replay.empty() ? "the tape holds no verdicts" : played.replay,
+                 played.over.empty() ? "" : "; ended early: " + played.over);
+      std::fflush(stdout);
       by_task[task][tape.author.name] = std::move(played);
     }
   }
   std::map<std::string, std::array<int, 3>> figures;  // tasks, built, right
-  fmt::print("| task | rounds | MoKA's best | x plain | x oneshot's best | |\n|---|---|---|---|---|---|\n");
+  fmt::print("\n| task | rounds | MoKA's best | x plain | x oneshot's best | |\n|---|---|---|---|---|---|\n");
   int faster = 0, alone = 0, compared = 0;
   for (auto& [task, authors] : by_task) {
     for (const auto& [author, played] : authors) {
       auto& [count, built, right] = figures[author];
       ++count;
       built += played.built;
-      right += !played.best.empty();
+      right += played.right;
     }
     if (!authors.contains("oneshot") || !authors.contains("moka")) continue;
     ++compared;

@@ -78,9 +78,12 @@ bool ask_to_mend(Round& round, const Work& work, Talk& talk) {
   Round mended{.source = {}};
   ask_for_code(mended, talk.prompts().text("mend", facts), round.source, talk);
   if (mended.source.empty() || mended.source == round.source) return false;
-  round.mended.push_back("did not build: " + text_of(round.verdict->reason, Audience::author));
+  round.mended.push_back("did not build: " + (round.differs_from_tape()
+                                                  ? "when the tape was made"
+                                                  : text_of(round.verdict->reason, Audience::author)));
   round.source = std::move(mended.source);
   round.verdict.reset();
+  round.taped.reset();
   return true;
 }
 
