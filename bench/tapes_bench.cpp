@@ -36,12 +36,12 @@ constexpr double kRaced_s = 4;       // for the best kernels
 struct Tape {
   fs::path folder;
   agents::AuthorKind author;
-  std::vector<std::string> tasks;
+  std::map<std::string, int> tasks;  // how many rounds the model was asked in
 };
 
 // The tasks that a folder's exchanges are about: "ArgMax, round 0, question 1".
-std::vector<std::string> tasks_of(const fs::path& folder) {
-  std::set<std::string> tasks;
+std::map<std::string, int> tasks_of(const fs::path& folder) {
+  std::map<std::string, std::set<std::string>> rounds;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
     const auto text = read_file(entry.path(), 64 << 20);
@@ -49,9 +49,12 @@ std::vector<std::string> tasks_of(const fs::path& folder) {
     const Json* name = json.find("name");
     if (name == nullptr || !name->is_string()) continue;
     const std::size_t end = name->text().find(", round ");
-    if (end != std::string::npos) tasks.insert(name->text().substr(0, end));
+    if (end != std::string::npos)
+      rounds[name->text().substr(0, end)].insert(name->text().substr(0, name->text().rfind(", ")));
   }
-  return {tasks.begin(), tasks.end()};
+  std::map<std::string, int> tasks;
+  for (const auto& [task, all] : rounds) tasks[task] = static_cast<int>(all.size());
+  return tasks;
 }
 
 Result<std::vector<Tape>> tapes_in(const fs::path& root) {
@@ -144,7 +147,7 @@ struct Played {
   std::vector<std::string> breaches;
 };
 
-Result<Played> play(const Tape& tape, const std::string& name, judge::Judge& judge) {
+Result<Played> play(const Tape& tape, const std::string& name, int rounds, judge::Judge& judge) {
   KW_TRY(const Task task, suites::find_task(name, {}));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const std::string model, llm::recorded_model(tape.folder));
@@ -152,11 +155,10 @@ Result<Played> play(const Tape& tape, const std::string& name, judge::Judge& jud
   KW_TRY(llm::Client client, llm::Client::open(std::move(endpoint), {.replay = tape.folder}));
   KW_TRY(const agents::Prompts prompts, agents::Prompts::open());
   KW_TRY(const auto decisions, agents::Decisions::to_replay(tape.folder));
-  agents::SessionOptions options{.author = tape.author};
+  agents::SessionOptions options{.author = tape.author, .rounds = rounds};
   options.rules.budget_s = kReplayed_s;
   options.decisions = decisions.get();
   options.tune = 0;  // the tape knows what the tuner chose
-  // Ends where the tape does.
   KW_TRY(const agents::SessionResult result,
          agents::run_session(judge, task, graph, client, prompts, options,
                              [](const agents::Round&, const judge::Case&, double) { return Status(); }));
@@ -204,8 +206,8 @@ Result<bool> table(const std::vector<Tape>& tapes) {
   std::map<std::string, std::map<std::string, Played>> by_task;  // and author
   bool whole = true;
   for (const Tape& tape : tapes) {
-    for (const std::string& task : tape.tasks) {
-      KW_TRY(Played played, play(tape, task, judge));
+    for (const auto& [task, rounds] : tape.tasks) {
+      KW_TRY(Played played, play(tape, task, rounds, judge));
       for (const std::string& breach : played.breaches) {
         fmt::print("{}, {}, played again: {}\n", tape.author.name, task, breach);
         whole = false;

@@ -78,9 +78,10 @@ bool ask_to_mend(Round& round, const Work& work, Talk& talk) {
   Round mended{.source = {}};
   ask_for_code(mended, talk.prompts().text("mend", facts), round.source, talk);
   if (mended.source.empty() || mended.source == round.source) return false;
-  round.mended.push_back("did not build: " + (round.differs_from_tape()
-                                                  ? "when the tape was made"
-                                                  : text_of(round.verdict->reason, Audience::author)));
+  std::string why =
+      round.differs_from_tape() ? "when the tape was made" : text_of(round.verdict->reason, Audience::author);
+  if (constexpr std::string_view kSame = "does not compile: "; why.starts_with(kSame)) why.erase(0, kSame.size());
+  round.mended.push_back("did not build: " + why);
   round.source = std::move(mended.source);
   round.verdict.reset();
   round.taped.reset();

@@ -61,10 +61,20 @@ std::string niche_of(const std::string& code, const std::string& source) {
                      main->value("fused", 0) > 0 ? ", fused" : "", niche);
 }
 
+// Notes on machine code as a model needs them: that a tool of this machine knows less than it could is no fact of the
+// kernel.
+std::string code_text(std::string notes) {
+  const std::size_t at = notes.find("cycles of a turn are not told");
+  if (at != std::string::npos) notes.erase(at, notes.find('\n', at) + 1 - at);
+  while (notes.ends_with('\n')) notes.pop_back();
+  return notes;
+}
+
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
 std::string table_of(const search::Found& found, const search::Space& space) {
   std::string text = fmt::format(
-      "{} choices tried, {} of them rejected; times as fast as the source's own values:", found.tried, found.rejected);
+      "{} choices tried by quick timings of each alone, {} of them rejected; times as fast as the source's own values:",
+      found.tried, found.rejected);
   for (std::size_t i = 0; i < std::min(kShownPoints, found.ranking.size()); ++i) {
     const search::Observation& one = found.ranking[i];
     std::string values;
@@ -346,7 +356,7 @@ class Session {
       judge_s_ += seconds_since(begin);
       if (right) {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
-        code = llm::measured(notes.ok() ? notes->text : notes.error().message + "\n");
+        code = llm::measured(code_text(notes.ok() ? notes->text : notes.error().message)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
       }
