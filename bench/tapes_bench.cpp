@@ -5,6 +5,9 @@
 //   kw_tapes_bench table [FOLDER]   plays every tape again as it was decided, has its kernels judged on this machine
 //                                   (a line for each tells where the verdicts differ), and races the best kernels of
 //                                   the authors oneshot and moka of each task side by side
+//   kw_tapes_bench recorded [FOLDER]  the table of docs/results.md: how much faster than its round 0 the best kernel of
+//                                   moka was, by the intervals that the tape holds, and from nothing CSR and FCR.
+//                                   Judges nothing.
 //   kw_tapes_bench record STORE     the check, over all authors' runs of a record
 //
 // Without a word: check and table. A tape is a folder that --record has filled, somewhere below FOLDER; the folder next
@@ -20,6 +23,7 @@
 #include "agents/decisions.h"
 #include "agents/round_record.h"
 #include "agents/session.h"
+#include "agents/tape_gains.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -132,6 +136,26 @@ Result<bool> check_record(const fs::path& folder) {
     }
   }
   return checked.print("record");
+}
+
+// --- recorded --------------------------------------------------------------------------------------------------------
+
+Status print_recorded(const std::vector<Tape>& tapes) {
+  for (const Tape& tape : tapes) {
+    KW_TRY(const auto decisions, agents::Decisions::to_replay(tape.folder));
+    const std::vector<agents::TapeGain> gains = agents::gains_of(*decisions);
+    const auto count = std::ssize(gains);
+    const auto built = std::ranges::count_if(gains, &agents::TapeGain::built);
+    const auto right = std::ranges::count_if(gains, &agents::TapeGain::right);
+    const auto faster = std::ranges::count_if(gains, [](const agents::TapeGain& gain) { return !gain.steps.empty(); });
+    if (tape.author.name == "moka") {
+      fmt::print("| task | times as fast as round 0 | steps |\n|---|---|---|\n");
+      for (const agents::TapeGain& gain : gains) fmt::print("{}\n", agents::row_of(gain));
+    }
+    fmt::print("{}, from nothing: built {} of {}, right {} of {}; a later kernel faster beyond the interval on {}\n",
+               tape.author.name, built, count, right, count, faster);
+  }
+  return {};
 }
 
 // --- table -----------------------------------------------------------------------------------------------------------
@@ -253,6 +277,10 @@ Result<bool> run(const std::string& what, const fs::path& folder) {
   if (what == "record") return check_record(folder);
   KW_TRY(const std::vector<Tape> tapes, tapes_in(folder));
   bool good = true;
+  if (what == "recorded") {
+    KW_CHECK(print_recorded(tapes));
+    return true;
+  }
   if (what != "table") {
     KW_TRY(good, check_tapes(tapes));
   }
@@ -267,9 +295,9 @@ Result<bool> run(const std::string& what, const fs::path& folder) {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  const std::set<std::string> known = {"", "check", "table", "record"};
+  const std::set<std::string> known = {"", "check", "table", "record", "recorded"};
   if (!known.contains(what) || argc > 3 || (what == "record" && argc < 3))
-    return fmt::print(stderr, "kw_tapes_bench [check|table [FOLDER]] | record STORE\n"), 2;
+    return fmt::print(stderr, "kw_tapes_bench [check|table|recorded [FOLDER]] | record STORE\n"), 2;
   const auto good = run(what, argc > 2 ? fs::path(argv[2]) : fs::path(KW_SOURCE_DIR "/tests/models/tapes"));
   if (!good.ok()) return fmt::print(stderr, "{}\n", good.error().message), 2;
   return *good ? 0 : 1;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "agents/decisions.h"
+#include "agents/tape_gains.h"
 #include "base/files.h"
 #include "base/json.h"
 
@@ -72,6 +73,22 @@ TEST(Tapes, HoldEachVerdictAndAreRightOnNineOfTenTasks) {
     }
     EXPECT_GE(10 * right, 9 * static_cast<int>(tape.size())) << author;
   }
+}
+
+// kw_tapes_bench recorded prints it.
+TEST(Tapes, AreTheTableInTheResults) {
+  const auto tape = Decisions::to_replay(KW_SOURCE_DIR "/tests/models/tapes/moka");
+  ASSERT_TRUE(tape.ok()) << tape.error().message;
+  const std::string page = *read_file(KW_SOURCE_DIR "/docs/results.md");
+  std::size_t at = 0;
+  int faster = 0;
+  for (const TapeGain& gain : gains_of(**tape)) {
+    const std::size_t found = page.find(row_of(gain), at);
+    EXPECT_NE(found, std::string::npos) << row_of(gain);
+    at = found == std::string::npos ? at : found;
+    faster += !gain.steps.empty();
+  }
+  EXPECT_GE(faster, 8) << "of ten tasks";
 }
 
 }  // namespace
