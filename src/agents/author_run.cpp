@@ -221,6 +221,10 @@ Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judg
   again.number = result.rounds;
   again.parent = best.number;
   again.role = RoundRole::confirm;
+  // It is judged beside the frameworks and now, not beside an incumbent and not by a tape.
+  again.beside.reset();
+  again.beside_now.reset();
+  again.taped.reset();
   KW_CHECK(record(run, observer, place, again, one, std::chrono::duration<double>(Clock::now() - begin).count()));
   result.source = best.source;
   result.settings = best.settings;
