@@ -10,7 +10,8 @@
 namespace kw::agents {
 namespace {
 
-constexpr int kMostTries = 3;                   // of one answer with code
+constexpr int kMostTries = 3;  // of one answer with code
+constexpr int kTokensOfCited = 600;
 constexpr std::size_t kMostOfAChange = 400;     // characters of a change that is told of
 constexpr std::size_t kMostOfALine = 110;       // and of a line in it
 constexpr std::ptrdiff_t kMostChangesTold = 8;  // the last ones
@@ -113,10 +114,19 @@ Round ask_to_vary(const Work& work, const Round& base, const Round* other, const
   return round;
 }
 
+void cite_repository(Facts& facts, const Round& round, const Talk& talk) {
+  if (talk.repository() == nullptr || !round.verdict || round.right()) return;
+  std::string errors;
+  for (const SourceError& error : round.verdict->errors)
+    errors += fmt::format("{}:{}: {}\n", error.file, error.line, error.message);
+  facts["cited"] = talk.repository()->cited_by(errors, kTokensOfCited);
+}
+
 bool ask_to_mend(Round& round, const Work& work, Talk& talk) {
   Facts facts = work.facts;
   facts["kernel"] = round.source;
   facts["verdict"] = verdict_text(round);
+  cite_repository(facts, round, talk);
   Round mended{.source = {}};
   ask_for_code(mended, talk.prompts().text("mend", facts), round.source, talk);
   if (mended.source.empty() || mended.source == round.source) return false;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
+#include "base/scratch.h"
 #include "llm/providers.h"
 #include "suites/catalog.h"
 
@@ -44,6 +46,24 @@ TEST(AskToVary, TellsWhatWasChangedBeforeAndWhatCameOfIt) {
   EXPECT_NE(asked.find("- faster (512 bits)\n    + unrolled();\n    - two();\n"), std::string::npos) << asked;
   EXPECT_EQ(asked.find("other();"), std::string::npos) << "not a change of this kernel";
   EXPECT_EQ(asked.find("+ one();"), std::string::npos) << "blanks are no change";
+}
+
+TEST(AskToMend, ShowsWhereTheRepositoryDefinesWhatIsMissing) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(write_file(folder.path() / "exp.h", "inline float exp_of(float x) {\n  return x + 41;\n}\n").ok());
+  const inspect::Repository repository = *inspect::Repository::open(folder.path());
+  const llm::Provider provider{.name = "made_up", .ask = no_kernel};
+  llm::Client client = *llm::Client::open({.provider = &provider, .model = "mend"});
+  const Prompts prompts = *Prompts::open();
+  Round round{.source = "exp_of(1);"};
+  round.verdict = Verdict{.task = "Relu", .stage = VerdictStage::build, .reason = {ReasonCode::does_not_compile, {}}};
+  round.verdict->errors.push_back({"kernel.cpp", 1, "'exp_of' was not declared in this scope", ""});
+  Talk talk(client, prompts, {.task = "Relu", .repository = &repository}, {});
+  EXPECT_FALSE(ask_to_mend(round, Work(), talk));
+  EXPECT_NE(
+      last_question().find("# What the repository has for the names and places in the errors\nexp.h\n    1 inline"),
+      std::string::npos)
+      << last_question();
 }
 
 }  // namespace
