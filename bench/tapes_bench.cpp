@@ -2,8 +2,12 @@
 //
 //   kw_tapes_bench check [FOLDER]   that no tape dropped a kernel which was faster than the incumbent beyond the
 //                                   interval: each round's comparison is with the best of its time. Judges nothing.
-//   kw_tapes_bench table [FOLDER]   plays every tape again, has its kernels judged on this machine, and races the best
-//                                   kernels of the authors oneshot and moka of each task side by side
+//   kw_tapes_bench table [FOLDER]   plays every tape again as it was decided, has its kernels judged on this machine
+//                                   (a line for each tells where the verdicts differ), and races the best kernels of
+//                                   the authors oneshot and moka of each task side by side
+//   kw_tapes_bench recorded [FOLDER]  the table of docs/results.md: how much faster than its round 0 the best kernel of
+//                                   moka was, by the intervals that the tape holds, and from nothing CSR and FCR.
+//                                   Judges nothing.
 //   kw_tapes_bench record STORE     the check, over all authors' runs of a record
 //
 // Without a word: check and table. A tape is a folder that --record has filled, somewhere below FOLDER; the folder next
@@ -19,6 +23,7 @@
 #include "agents/decisions.h"
 #include "agents/round_record.h"
 #include "agents/session.h"
+#include "agents/tape_gains.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -35,12 +40,12 @@ constexpr double kRaced_s = 4;       // for the best kernels
 struct Tape {
   fs::path folder;
   agents::AuthorKind author;
-  std::vector<std::string> tasks;
+  std::map<std::string, int> tasks;  // how many rounds the model was asked in
 };
 
 // The tasks that a folder's exchanges are about: "ArgMax, round 0, question 1".
-std::vector<std::string> tasks_of(const fs::path& folder) {
-  std::set<std::string> tasks;
+std::map<std::string, int> tasks_of(const fs::path& folder) {
+  std::map<std::string, std::set<std::string>> rounds;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
     const auto text = read_file(entry.path(), 64 << 20);
@@ -48,9 +53,12 @@ std::vector<std::string> tasks_of(const fs::path& folder) {
     const Json* name = json.find("name");
     if (name == nullptr || !name->is_string()) continue;
     const std::size_t end = name->text().find(", round ");
-    if (end != std::string::npos) tasks.insert(name->text().substr(0, end));
+    if (end != std::string::npos)
+      rounds[name->text().substr(0, end)].insert(name->text().substr(0, name->text().rfind(", ")));
   }
-  return {tasks.begin(), tasks.end()};
+  std::map<std::string, int> tasks;
+  for (const auto& [task, all] : rounds) tasks[task] = static_cast<int>(all.size());
+  return tasks;
 }
 
 Result<std::vector<Tape>> tapes_in(const fs::path& root) {
@@ -130,17 +138,40 @@ Result<bool> check_record(const fs::path& folder) {
   return checked.print("record");
 }
 
+// --- recorded --------------------------------------------------------------------------------------------------------
+
+Status print_recorded(const std::vector<Tape>& tapes) {
+  for (const Tape& tape : tapes) {
+    KW_TRY(const auto decisions, agents::Decisions::to_replay(tape.folder));
+    const std::vector<agents::TapeGain> gains = agents::gains_of(*decisions);
+    const auto count = std::ssize(gains);
+    const auto built = std::ranges::count_if(gains, &agents::TapeGain::built);
+    const auto right = std::ranges::count_if(gains, &agents::TapeGain::right);
+    const auto faster = std::ranges::count_if(gains, [](const agents::TapeGain& gain) { return !gain.steps.empty(); });
+    if (tape.author.name == "moka") {
+      fmt::print("| task | times as fast as round 0 | steps |\n|---|---|---|\n");
+      for (const agents::TapeGain& gain : gains) fmt::print("{}\n", agents::row_of(gain));
+    }
+    fmt::print("{}, from nothing: built {} of {}, right {} of {}; a later kernel faster beyond the interval on {}\n",
+               tape.author.name, built, count, right, count, faster);
+  }
+  return {};
+}
+
 // --- table -----------------------------------------------------------------------------------------------------------
 
 // What an author's tape comes to on a task.
 struct Played {
   int rounds = 0;  // that the model was asked for
   bool built = false;
-  std::string best;  // the source; empty: no kernel is right
+  bool right = false;  // a kernel of the model, by the judge of now
+  std::string best;    // the source, as the tape decided; empty: no kernel was right
+  std::string replay;  // how many verdicts of now are those of the tape
+  std::string over;    // why it ended early
   std::vector<std::string> breaches;
 };
 
-Result<Played> play(const Tape& tape, const std::string& name, judge::Judge& judge) {
+Result<Played> play(const Tape& tape, const std::string& name, int rounds, judge::Judge& judge) {
   KW_TRY(const Task task, suites::find_task(name, {}));
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const std::string model, llm::recorded_model(tape.folder));
@@ -148,18 +179,18 @@ Result<Played> play(const Tape& tape, const std::string& name, judge::Judge& jud
   KW_TRY(llm::Client client, llm::Client::open(std::move(endpoint), {.replay = tape.folder}));
   KW_TRY(const agents::Prompts prompts, agents::Prompts::open());
   KW_TRY(const auto decisions, agents::Decisions::to_replay(tape.folder));
-  agents::SessionOptions options{.author = tape.author};
+  agents::SessionOptions options{.author = tape.author, .rounds = rounds};
   options.rules.budget_s = kReplayed_s;
   options.decisions = decisions.get();
   options.tune = 0;  // the tape knows what the tuner chose
-  // Ends where the tape does.
   KW_TRY(const agents::SessionResult result,
          agents::run_session(judge, task, graph, client, prompts, options,
                              [](const agents::Round&, const judge::Case&, double) { return Status(); }));
-  Played played;
+  Played played{.replay = result.replay, .over = result.over};
   for (const agents::Round& round : result.work.rounds) {
     played.rounds += round.role != agents::RoundRole::tuner;
     played.built = played.built || (round.verdict && round.verdict->stage != VerdictStage::build);
+    played.right = played.right || (round.verdict && round.verdict->accepted());
   }
   const agents::Round* best = result.work.best_of_author();
   if (best != nullptr) played.best = best->source;
@@ -199,24 +230,28 @@ Result<bool> table(const std::vector<Tape>& tapes) {
   std::map<std::string, std::map<std::string, Played>> by_task;  // and author
   bool whole = true;
   for (const Tape& tape : tapes) {
-    for (const std::string& task : tape.tasks) {
-      KW_TRY(Played played, play(tape, task, judge));
+    for (const auto& [task, rounds] : tape.tasks) {
+      KW_TRY(Played played, play(tape, task, rounds, judge));
       for (const std::string& breach : played.breaches) {
         fmt::print("{}, {}, played again: {}\n", tape.author.name, task, breach);
         whole = false;
       }
+      fmt::print("{}, {}: {}{}\n", tape.author.name, task,
+                 played.replay.empty() ? "the tape holds no verdicts" : played.replay,
+                 played.over.empty() ? "" : "; ended early: " + played.over);
+      std::fflush(stdout);
       by_task[task][tape.author.name] = std::move(played);
     }
   }
   std::map<std::string, std::array<int, 3>> figures;  // tasks, built, right
-  fmt::print("| task | rounds | MoKA's best | x plain | x oneshot's best | |\n|---|---|---|---|---|---|\n");
+  fmt::print("\n| task | rounds | MoKA's best | x plain | x oneshot's best | |\n|---|---|---|---|---|---|\n");
   int faster = 0, alone = 0, compared = 0;
   for (auto& [task, authors] : by_task) {
     for (const auto& [author, played] : authors) {
       auto& [count, built, right] = figures[author];
       ++count;
       built += played.built;
-      right += !played.best.empty();
+      right += played.right;
     }
     if (!authors.contains("oneshot") || !authors.contains("moka")) continue;
     ++compared;
@@ -242,6 +277,10 @@ Result<bool> run(const std::string& what, const fs::path& folder) {
   if (what == "record") return check_record(folder);
   KW_TRY(const std::vector<Tape> tapes, tapes_in(folder));
   bool good = true;
+  if (what == "recorded") {
+    KW_CHECK(print_recorded(tapes));
+    return true;
+  }
   if (what != "table") {
     KW_TRY(good, check_tapes(tapes));
   }
@@ -256,9 +295,9 @@ Result<bool> run(const std::string& what, const fs::path& folder) {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  const std::set<std::string> known = {"", "check", "table", "record"};
+  const std::set<std::string> known = {"", "check", "table", "record", "recorded"};
   if (!known.contains(what) || argc > 3 || (what == "record" && argc < 3))
-    return fmt::print(stderr, "kw_tapes_bench [check|table [FOLDER]] | record STORE\n"), 2;
+    return fmt::print(stderr, "kw_tapes_bench [check|table|recorded [FOLDER]] | record STORE\n"), 2;
   const auto good = run(what, argc > 2 ? fs::path(argv[2]) : fs::path(KW_SOURCE_DIR "/tests/models/tapes"));
   if (!good.ok()) return fmt::print(stderr, "{}\n", good.error().message), 2;
   return *good ? 0 : 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <sstream>
 
 #include "base/json.h"
@@ -80,6 +81,11 @@ std::string squeezed(const std::string& line) {
   return text;
 }
 
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -87,14 +93,23 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// How alike two lines are, blanks aside: 1 the same, 0 nothing in common.
+// Of neighbouring letters, each pair as often as it stands there, in order.
+std::vector<std::pair<char, char>> pairs_of(const std::string& text) {
+  std::vector<std::pair<char, char>> pairs;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) pairs.emplace_back(text[i], text[i + 1]);
+  std::ranges::sort(pairs);
+  return pairs;
+}
+
+// How alike two lines are, blanks aside: 1 the same, 0 nothing in common. Where one is a piece of the other does not
+// matter.
 double likeness(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return a == b ? 1 : 0;
   if (a == b) return 1;
-  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
-  std::size_t same = static_cast<std::size_t>(in_a - a.begin());
-  for (std::size_t i = 1; i + same <= std::min(a.size(), b.size()) && a[a.size() - i] == b[b.size() - i]; ++i) ++same;
-  return static_cast<double>(same) / static_cast<double>(std::max(a.size(), b.size()));
+  const auto in_a = pairs_of(a), in_b = pairs_of(b);
+  if (in_a.empty() || in_b.empty()) return 0;
+  std::vector<std::pair<char, char>> common;
+  std::ranges::set_intersection(in_a, in_b, std::back_inserter(common));
+  return 2 * static_cast<double>(common.size()) / static_cast<double>(in_a.size() + in_b.size());
 }
 
 // The part of a file that is most like what was looked for, with a line before and after it, numbered.
@@ -116,7 +131,8 @@ std::string nearest_lines(const std::vector<std::string>& lines, const std::vect
   return text;
 }
 
-// Replaces the one place where it stands; where it stands nowhere exactly, blanks are not counted.
+// Replaces the one place where it stands; where it stands nowhere exactly, blanks are not counted, and a single line
+// may be a piece of one.
 std::string apply(std::string& source, const Edit& edit) {
   const std::string shown = edit.search.substr(0, 80);
   if (squeezed(edit.search).empty()) return "an edit searches for nothing";
@@ -135,6 +151,14 @@ std::string apply(std::string& source, const Edit& edit) {
     bool same = true;
     for (std::size_t k = 0; k < wanted.size() && same; ++k) same = squeezed(lines[i + k]) == wanted[k];
     if (same) places.push_back(i);
+  }
+  if (places.empty() && wanted.size() == 1) {
+    const std::string piece = trimmed(edit.search), instead = trimmed(edit.replace);
+    const std::size_t inside = source.find(piece);
+    if (inside != std::string::npos && source.find(piece, inside + 1) == std::string::npos) {
+      source.replace(inside, piece.size(), instead);
+      return {};
+    }
   }
   if (places.empty()) {
     return fmt::format("the text of an edit does not stand in the file: {}\nThe nearest lines of the file are:\n{}",

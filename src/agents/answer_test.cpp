@@ -48,6 +48,18 @@ TEST(CodeIn, ShowsTheNearestLinesWhereAnEditDoesNotFit) {
   EXPECT_NE(code.problem.find("   3   int a = 1;\n   4     int b = 2;\n"), std::string::npos) << code.problem;
 }
 
+// As it was seen: a call was renamed by an edit that held the call alone.
+TEST(CodeIn, TakesAPieceOfOneLineWhereItStandsOnce) {
+  const auto edit = [](const std::string& search, const std::string& replace) {
+    return "<<<<<<< SEARCH\n" + search + "\n=======\n" + replace + "\n>>>>>>> REPLACE\n";
+  };
+  EXPECT_EQ(code_in(edit("b = 2", "b = 5"), kBase).source,
+            "#include <kernelwright.h>\nKW_KERNEL(call) {\n  int a = 1;\n    int b = 5;\n}\n");
+  EXPECT_NE(code_in(edit("int", "long"), kBase).problem, "") << "twice";
+  const std::string far = code_in(edit("b = maximum(2);", "x"), kBase).problem;
+  EXPECT_NE(far.find("   4     int b = 2;"), std::string::npos) << far;
+}
+
 TEST(LooksIn, FindsWhatAModelWantsToSee) {
   const auto looks = looks_in(
       "Let me see.\n```look\nLIST source/cpu/\nFIND float softmax\nREAD a.cpp 10-20\nread b.cpp "

@@ -1,6 +1,8 @@
 #include "agents/author.h"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "agents/answer.h"
 #include "base/nearest.h"
@@ -9,6 +11,44 @@ namespace kw::agents {
 namespace {
 
 constexpr int kMostTries = 3;  // of one answer with code
+constexpr int kTokensOfCited = 600;
+constexpr std::size_t kMostOfAChange = 400;     // characters of a change that is told of
+constexpr std::size_t kMostOfALine = 110;       // and of a line in it
+constexpr std::ptrdiff_t kMostChangesTold = 8;  // the last ones
+
+// Lines without the blanks around them; empty ones and braces alone are left out.
+std::vector<std::string> telling_lines(const std::string& source) {
+  std::vector<std::string> lines;
+  std::istringstream stream(source);
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos) continue;
+    line = line.substr(first);
+    if (line.find_first_not_of("{}();") != std::string::npos) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+// What a kernel has that another one has not, and the other way round, as lines with + and -.
+std::string change_between(const std::string& before, const std::string& after) {
+  const std::vector<std::string> old_lines = telling_lines(before), new_lines = telling_lines(after);
+  std::string change;
+  const auto tell = [&](const std::vector<std::string>& lines, const std::vector<std::string>& others, char mark) {
+    std::multiset<std::string> left(others.begin(), others.end());
+    for (const std::string& line : lines) {
+      if (const auto same = left.find(line); same != left.end()) {
+        left.erase(same);
+      } else if (change.size() < kMostOfAChange) {
+        change +=
+            fmt::format("    {} {}{}\n", mark, line.substr(0, kMostOfALine), line.size() > kMostOfALine ? "..." : "");
+        if (change.size() >= kMostOfAChange) change += "    ...\n";
+      }
+    }
+  };
+  tell(new_lines, old_lines, '+');
+  tell(old_lines, new_lines, '-');
+  return change;
+}
 
 }  // namespace
 
@@ -55,32 +95,48 @@ Round ask_to_vary(const Work& work, const Round& base, const Round* other, const
   facts["verdict"] = verdict_text(base);
   facts["wish"] = wish;
   if (other != nullptr) facts["other"] = other->source;
-  // What came of its children: nothing is worth trying twice from one place.
+  // What was changed and what came of it: nothing is worth trying twice from one place.
   std::string tried;
+  const auto is_child = [&](const Round& one) { return one.parent == base.number && one.role != RoundRole::tuner; };
+  std::ptrdiff_t older = std::ranges::count_if(work.rounds, is_child) - kMostChangesTold;
   for (const Round& child : work.rounds) {
-    if (child.parent != base.number || child.role == RoundRole::tuner) continue;
+    if (!is_child(child) || older-- > 0) continue;
     const std::string result = !child.problem.empty()                   ? "no kernel"
                                : !child.right()                         ? "wrong"
                                : child.beside && child.beside->faster() ? "faster"
                                : child.beside && child.beside->slower() ? "slower"
                                                                         : "no difference";
-    tried += fmt::format("- {}: {}\n", child.niche.empty() ? "another version" : child.niche, llm::measured(result));
+    tried += fmt::format("- {}{}\n{}", llm::measured(result), child.niche.empty() ? "" : " (" + child.niche + ")",
+                         child.source.empty() ? "" : change_between(base.source, child.source));
   }
   facts["history"] = tried;
   ask_for_code(round, talk.prompts().text("vary", facts), base.source, talk);
   return round;
 }
 
+void cite_repository(Facts& facts, const Round& round, const Talk& talk) {
+  if (talk.repository() == nullptr || !round.verdict || round.right()) return;
+  std::string errors;
+  for (const SourceError& error : round.verdict->errors)
+    errors += fmt::format("{}:{}: {}\n", error.file, error.line, error.message);
+  facts["cited"] = talk.repository()->cited_by(errors, kTokensOfCited);
+}
+
 bool ask_to_mend(Round& round, const Work& work, Talk& talk) {
   Facts facts = work.facts;
   facts["kernel"] = round.source;
   facts["verdict"] = verdict_text(round);
+  cite_repository(facts, round, talk);
   Round mended{.source = {}};
   ask_for_code(mended, talk.prompts().text("mend", facts), round.source, talk);
   if (mended.source.empty() || mended.source == round.source) return false;
-  round.mended.push_back("did not build: " + text_of(round.verdict->reason, Audience::author));
+  std::string why =
+      round.differs_from_tape() ? "when the tape was made" : text_of(round.verdict->reason, Audience::author);
+  if (constexpr std::string_view kSame = "does not compile: "; why.starts_with(kSame)) why.erase(0, kSame.size());
+  round.mended.push_back("did not build: " + why);
   round.source = std::move(mended.source);
   round.verdict.reset();
+  round.taped.reset();
   return true;
 }
 

@@ -62,6 +62,9 @@ void ask_for_code(Round& round, const std::string& question, const std::string& 
 // from; null: none.
 Round ask_to_vary(const Work& work, const Round& base, const Round* other, const std::string& wish, Talk& talk);
 
+// The fact "cited": what the repository at hand has for the names and places in the round's errors.
+void cite_repository(Facts& facts, const Round& round, const Talk& talk);
+
 // Once more for a kernel that did not build: the errors, and the lines around them. False: the model gave none.
 bool ask_to_mend(Round& round, const Work& work, Talk& talk);
 

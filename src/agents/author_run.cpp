@@ -29,17 +29,26 @@ std::int64_t id_of(std::size_t place) { return static_cast<std::int64_t>(place) 
 
 std::string beside_text(const Round& round) {
   if (!round.beside) return "";
-  return fmt::format(", {:.3f} x round {} ({}{})", round.beside->median, round.beside->with,
+  const std::string now = round.beside_now && round.beside_now->with == round.beside->with
+                              ? fmt::format("; {:.3f} now", round.beside_now->median)
+                              : "";
+  return fmt::format(", {:.3f} x round {} ({}{}{})", round.beside->median, round.beside->with,
                      round.beside->faster()   ? "faster"
                      : round.beside->slower() ? "slower"
                                               : "no difference",
-                     round.beside->taped ? ", says the tape" : "");
+                     round.beside->taped ? ", says the tape" : "", now);
 }
 
 // A line for a person.
 std::string line_of(const Task& task, const Round& round) {
   std::string result = round.problem;
-  if (round.verdict) {
+  if (round.differs_from_tape()) {
+    const std::string then = round.right() ? "right" : fmt::format("rejected at {}", name_of(*round.taped));
+    const std::string now = round.right() ? fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
+                                                        text_of(round.verdict->reason).substr(0, 100))
+                                          : fmt::format("came to {}", name_of(round.verdict->stage));
+    result = fmt::format("{} on the tape{}; now {}", then, beside_text(round), now);
+  } else if (round.verdict) {
     result = !round.left_out.empty() ? "right, " + round.left_out
              : round.right()         ? fmt::format("right, {:.2f} x plain{}", round.speed(), beside_text(round))
                                      : fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
@@ -215,6 +224,10 @@ Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judg
   again.number = result.rounds;
   again.parent = best.number;
   again.role = RoundRole::confirm;
+  // It is judged beside the frameworks and now, not beside an incumbent and not by a tape.
+  again.beside.reset();
+  again.beside_now.reset();
+  again.taped.reset();
   KW_CHECK(record(run, observer, place, again, one, std::chrono::duration<double>(Clock::now() - begin).count()));
   result.source = best.source;
   result.settings = best.settings;
@@ -253,7 +266,7 @@ Status AuthorWork::record(runs::Run& run, runs::Observer& observer, std::size_t 
     observer.finish(id, task.name, candidate, *round.verdict);
     observer.start(id, task.name, "", "asking the model");
   }
-  if (round.role != RoundRole::confirm) written.rounds.push_back(round);
+  if (round.role != RoundRole::confirm) add_to(written.rounds, round);
   observer.note(line_of(task, round));
   return {};
 }
@@ -265,6 +278,10 @@ Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t pla
   observer.note(fmt::format("  {:<24} {}{}", task.name.substr(0, 24),
                             results_[place].accepted() ? "has a kernel" : "has no kernel",
                             outcome.over.empty() ? "" : "; ended early: " + outcome.over));
+  if (!outcome.replay.empty()) {
+    observer.note(fmt::format("  {:<24} {}", task.name.substr(0, 24), outcome.replay));
+    KW_CHECK(run.note(store::EventKind::model, task.name + ": " + outcome.replay));
+  }
   if (!outcome.surrogate.empty()) {
     observer.note(fmt::format("  {:<24} {}", task.name.substr(0, 24), outcome.surrogate));
     KW_CHECK(run.note(store::EventKind::model, task.name + ": " + outcome.surrogate));
@@ -279,7 +296,8 @@ Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t pla
     hopeless_ = hopeless_ || outcome.hopeless;
     return run.note(store::EventKind::over, task.name + ": " + outcome.over);
   }
-  {
+  // What a tape decided was timed somewhere else.
+  if (decisions_ == nullptr || !decisions_->replays()) {
     const std::lock_guard guard(lock_);
     KW_CHECK(keep_lessons(run.workplace().store().folder(), outcome.work));
   }

@@ -41,10 +41,17 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
     ++number;
     try {
       const Json json = Json::parse(line);
-      Decided one{.beside = comparison_of(json.value("beside", Json())),
+      Decided one{.niche = json.value("niche", ""),
+                  .beside = comparison_of(json.value("beside", Json())),
                   .left_out = json.value("left_out", ""),
                   .tuning = json.value("tuning", "")};
       if (one.left_out.size() > kMostText || one.tuning.size() > kMostText) throw JsonError("a text is too long");
+      for (std::size_t i = 0; json.contains("stages") && i < json["stages"].size(); ++i) {
+        const std::string name = json["stages"].at(i).text();
+        const auto stage = stage_named(name);
+        if (!stage) return fail("{}:{}: there is no stage '{}'", decisions->file_.string(), number, name);
+        one.stages.push_back(*stage);
+      }
       if (json.contains("settings")) {
         KW_TRY(one.settings, settings_from_json(json.at("settings").dump()));
       }
@@ -59,6 +66,11 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
 Status Decisions::keep(const std::string& task, int round, const Decided& decided) {
   if (replays_) return {};
   Json json = {{"task", task}, {"round", round}};
+  for (const VerdictStage stage : decided.stages) {
+    if (!json.contains("stages")) json["stages"] = Json::array();
+    json["stages"].push_back(name_of(stage));
+  }
+  if (!decided.niche.empty()) json["niche"] = decided.niche;
   if (decided.beside) json["beside"] = json_of(*decided.beside);
   if (!decided.left_out.empty()) json["left_out"] = decided.left_out;
   if (!decided.tuning.empty()) json["tuning"] = decided.tuning;

@@ -1,6 +1,7 @@
-// What was decided in rounds that a tape holds: how a kernel did beside the incumbent, and what the tuner chose. Both
-// hang on a clock. A tape that is played again is played with its own decisions, so that each round begins where it
-// began then and the model's answers fit; what the clock of now says is in the verdicts.
+// What was decided in rounds that a tape holds: how far each kernel came, of what kind it was, how it did beside the
+// incumbent, and what the tuner chose. All of it hangs on a clock, on secret inputs, or on compilers. A tape that is
+// played again is played with its own decisions, so that each round begins where it began then and the model's answers
+// fit; what is found now is in the verdicts, and told beside.
 //
 // One JSON object a line, in `rounds.jsonl` of the tape's folder.
 #pragma once
@@ -18,6 +19,8 @@ namespace kw::agents {
 
 // Of one round.
 struct Decided {
+  std::vector<VerdictStage> stages;  // of each kernel that was judged within the round; empty in older tapes
+  std::string niche;
   std::optional<Comparison> beside;
   std::string left_out;              // why the kernel was not measured
   std::string tuning;                // what the tuner's table said

@@ -21,6 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostOfParts = 3400;  // characters
+constexpr std::size_t kMostOverloads = 2;   // of a name that are shown
+
+// What a person is told of a machine that was not measured is of no use to a model.
+std::string without_advice(std::string text) {
+  const std::size_t at = text.find("\nleast time not known: ");
+  if (at != std::string::npos) text.erase(at, text.find('\n', at + 1) - at);
+  return text;
+}
 
 std::vector<std::string> operators_of(const Task& task) {
   std::vector<std::string> names;
@@ -48,24 +56,33 @@ std::string machine_text(const std::string& device) {
     }
     text += "\n";
   }
+  while (text.ends_with('\n')) text.pop_back();
   return text.empty() ? "" : llm::measured(text);
+}
+
+// What stands in a file of prompts/ under each line that begins with "## ".
+Result<std::vector<std::pair<std::string, std::string>>> sections_of(const char* name) {
+  KW_TRY(const fs::path data, data_folder());
+  KW_TRY(const std::string text, read_file(data / "prompts" / name));
+  std::vector<std::pair<std::string, std::string>> sections;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) {
+      sections.emplace_back(line.substr(3), "");
+    } else if (!sections.empty()) {
+      sections.back().second += line + "\n";
+    }
+  }
+  return sections;
 }
 
 // The paragraph of prompts/hints.md under the category's name.
 Result<std::string> hints_for(const std::string& category) {
-  KW_TRY(const fs::path data, data_folder());
-  KW_TRY(const std::string text, read_file(data / "prompts" / "hints.md"));
-  std::istringstream lines(text);
-  std::string hints;
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("## ")) {
-      inside = (", " + line.substr(3) + ",").find(", " + category + ",") != std::string::npos;
-    } else if (inside) {
-      hints += line + "\n";
-    }
+  KW_TRY(const auto sections, sections_of("hints.md"));
+  for (const auto& [title, text] : sections) {
+    if ((", " + title + ",").find(", " + category + ",") != std::string::npos) return text;
   }
-  return hints;
+  return std::string();
 }
 
 // Files of ours that a source includes.
@@ -82,37 +99,30 @@ std::vector<fs::path> included_by(const fs::path& file) {
   return files;
 }
 
-// The opening comment of a part as one line, and the signatures of its functions.
-std::string part_text(const fs::path& file, std::size_t most) {
-  const auto text = read_file(file);
-  if (!text.ok()) return {};
-  std::string about;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("// ")) about += line.substr(2);
-    if (line.empty() && !about.empty()) break;
+// The comment right above a definition as one line, or as much of it as fits; empty: there is none.
+std::string comment_above(const std::vector<std::string>& lines, int line) {
+  constexpr std::size_t kMost = 150;
+  int first = line - 1;  // the line above, from 1
+  while (first >= 1 && lines[static_cast<std::size_t>(first - 1)].starts_with("// ")) --first;
+  std::string comment;
+  for (int i = first + 1; i < line; ++i) comment += lines[static_cast<std::size_t>(i - 1)].substr(2);
+  if (comment.size() <= kMost) return comment;
+  const std::size_t end = comment.rfind(' ', kMost);
+  return comment.substr(0, end) + " ...";
+}
+
+// A type with its data on one line: "struct Left { const float* data; int64_t row; }".
+std::string type_on_a_line(const std::vector<std::string>& lines, const inspect::Scope& type) {
+  std::string text = type.signature + " {";
+  for (int i = type.first_line; i < type.last_line; ++i) {
+    std::string line = lines[static_cast<std::size_t>(i)];
+    line = line.substr(0, line.find("//"));
+    const std::size_t first = line.find_first_not_of(' ');
+    const std::size_t last = line.find_last_not_of(' ');
+    if (first == 2 && line[last] == ';' && line.find('(') == std::string::npos && !line.substr(2).starts_with("static"))
+      text += " " + line.substr(first, last + 1 - first);
   }
-  std::string shown = fmt::format("#include <kw/{}> //{}\n", file.filename().string(), about.substr(0, 200));
-  std::string space;
-  for (const inspect::Scope& scope : inspect::outline_of(*text)) {
-    if (scope.kind == inspect::Scope::Kind::name_space) {
-      space = scope.name;
-      continue;
-    }
-    if (scope.depth > 1) continue;
-    std::string signature = scope.signature;
-    for (const char* word : {"inline ", "template ", "static ", "constexpr "}) {
-      for (std::size_t at; (at = signature.find(word)) != std::string::npos;)
-        signature.erase(at, std::string_view(word).size());
-    }
-    const std::string one = fmt::format("  {}{}\n", space.empty() || scope.depth == 0 ? "" : space + ": ", signature);
-    if (shown.size() + one.size() > most) {
-      shown += "  ...\n";
-      break;
-    }
-    shown += one;
-  }
-  return shown;
+  return text + " }";
 }
 
 // Those that our own techniques for the task's operators are made of, and the vectors under all of them.
@@ -131,20 +141,91 @@ Result<std::string> parts_for(const Task& task, const std::string& device) {
     if (!serves) continue;
     for (const fs::path& part : included_by(technique.file)) add(part);
   }
-  if (parts.empty()) return std::string();
   // What they are made of in turn, the vectors under all of them last.
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const fs::path& part : included_by(parts[i])) add(part);
   }
-  const fs::path vectors = parts.front().parent_path() / "vector.h";
-  std::erase(parts, vectors);
-  add(vectors);
+  KW_TRY(const std::vector<Part> told, told_parts());
+  std::vector<Part> fitting;
+  for (const fs::path& part : parts) {
+    const auto found = std::ranges::find(told, part.filename().string(), &Part::header);
+    if (found != told.end() && found->header != "vector.h") fitting.push_back(*found);
+  }
+  fitting.push_back(told.front());
+  // What is short leaves its room to what is long.
+  std::vector<std::size_t> sizes;
+  for (const Part& part : fitting) {
+    KW_TRY(const std::string whole, text_of(part, kMostOfParts));
+    sizes.push_back(whole.size());
+  }
+  std::vector<std::size_t> ascending = sizes;
+  std::ranges::sort(ascending);
+  std::size_t room = kMostOfParts, most = 0;
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    most = room / (ascending.size() - i);
+    room -= std::min(most, ascending[i]);
+  }
   std::string text;
-  for (const fs::path& part : parts) text += part_text(part, kMostOfParts / parts.size());
+  for (const Part& part : fitting) {
+    KW_TRY(const std::string one, text_of(part, most));
+    text += one;
+  }
   return text;
 }
 
 }  // namespace
+
+Result<std::vector<Part>> told_parts() {
+  KW_TRY(const auto sections, sections_of("parts.md"));
+  std::vector<Part> parts;
+  for (const auto& [title, text] : sections) {
+    Part part{.header = title};
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("- ")) {
+        part.words += line.empty() ? "" : " " + line;
+        continue;
+      }
+      std::istringstream names(line.substr(2));
+      for (std::string name; std::getline(names >> std::ws, name, ',');) part.names.push_back(name);
+    }
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty() || parts.front().header != "vector.h") return fail("prompts/parts.md: begins with '## vector.h'");
+  return parts;
+}
+
+Result<std::string> text_of(const Part& part, std::size_t most) {
+  KW_TRY(const fs::path data, data_folder());
+  KW_TRY(const std::string text, read_file(data / "kernels" / "cpu" / "parts" / part.header));
+  const std::vector<inspect::Scope> outline = inspect::outline_of(text);
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  const auto space = std::ranges::find(outline, inspect::Scope::Kind::name_space, &inspect::Scope::kind);
+  std::string shown = fmt::format("#include <kw/{}>{}:{}\n", part.header,
+                                  space != outline.end() ? ", namespace " + space->name : "", part.words);
+  for (const std::string& name : part.names) {
+    std::vector<std::string> seen;
+    for (const inspect::Scope& scope : outline) {
+      if (scope.name != name || scope.depth > 1 || scope.kind == inspect::Scope::Kind::name_space) continue;
+      std::string signature = scope.kind == inspect::Scope::Kind::type ? type_on_a_line(lines, scope) : scope.signature;
+      for (const char* word : {"[[gnu::noinline]] ", "[[gnu::always_inline]] ", "inline ", "static ", "constexpr "}) {
+        for (std::size_t at; (at = signature.find(word)) != std::string::npos;)
+          signature.erase(at, std::string_view(word).size());
+      }
+      const std::string comment = comment_above(lines, scope.first_line);
+      const std::string one = fmt::format("  {}{}\n", signature, comment.empty() ? "" : "  //" + comment);
+      if (std::ranges::find(seen, signature) != seen.end()) continue;
+      seen.push_back(signature);
+      if (shown.size() + one.size() > most) return shown + "  ...\n";
+      shown += one;
+      if (seen.size() == kMostOverloads) break;
+    }
+    if (seen.empty()) return fail("prompts/parts.md: {} has no '{}'", part.header, name);
+  }
+  return shown;
+}
 
 Result<std::vector<Exemplar>> all_exemplars() {
   KW_TRY(const fs::path data, data_folder());
@@ -184,7 +265,7 @@ const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all)
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted) {
   Facts facts;
   KW_TRY(const std::string text, runs::task_as_text(task, wanted.device));
-  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
+  facts["task"] = cut_to(without_advice(text), 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
   // As a model that was trained on a corpus knows it; a task that the short form cannot tell is told as to others.
   const auto prompt = corpus::prompt_of(task, wanted.device);
   facts["prompt"] = prompt.ok() ? *prompt : facts["task"];

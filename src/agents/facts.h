@@ -22,6 +22,18 @@ struct FactsWanted {
 // "task", "prompt", "machine", "parts"; where wanted "hints", "exemplar", "sources". What is not known is left out.
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted = {});
 
+// A header of kernels/cpu/parts/ as prompts tell it: prompts/parts.md has the words and which names; signatures and
+// what stands above them are the header's own.
+struct Part {
+  std::string header;  // "vector.h"
+  std::string words;
+  std::vector<std::string> names;
+};
+// The vectors first.
+Result<std::vector<Part>> told_parts();
+// Within so many characters, or little more. Fails where the header has no such name.
+Result<std::string> text_of(const Part& part, std::size_t most);
+
 // Kernels that show the form: kernels/exemplars/NAME.cpp, whose first line says for which task it is and for which
 // categories it may stand.
 struct Exemplar {

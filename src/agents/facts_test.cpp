@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/scratch.h"
 #include "suites/catalog.h"
 
 namespace kw::agents {
@@ -54,6 +55,42 @@ TEST(FactsOfATask, TellTheMachineAndThePartsThatFit) {
   EXPECT_NE(facts->at("parts").find("#include <kw/vector.h>"), std::string::npos);
   EXPECT_FALSE(facts->contains("sources")) << "no list of functions that nobody can open";
   EXPECT_FALSE(facts->contains("exemplar")) << "of a start with a kernel";
+}
+
+// As it was seen: of math_exp.h eight helpers were shown, and not exp.
+TEST(PartsInAPrompt, AreWhatAKernelCallsWithItsSignature) {
+  const Task task = *suites::find_task("Softmax", {});
+  const std::string parts = facts_of(task, *ops::resolve(task))->at("parts");
+  for (const char* wanted : {"V exp(V x)", "V load_some(const float* from, int64_t count, float rest = 0)",
+                             "// The first `count` elements, all where there are more",
+                             "Floats max(Floats a, Floats b)", "float sum(Floats value)"}) {
+    EXPECT_NE(parts.find(wanted), std::string::npos) << wanted << "\n" << parts;
+  }
+  for (const char* helper : {"NearestWhole", "softmax_rows.h", "log_with_ends"})
+    EXPECT_EQ(parts.find(helper), std::string::npos) << helper;
+  EXPECT_LE(parts.size(), 3600u);
+}
+
+TEST(PartsInAPrompt, NameOnlyWhatTheirHeadersHave) {
+  const auto parts = told_parts();
+  ASSERT_TRUE(parts.ok()) << parts.error().message;
+  EXPECT_GE(parts->size(), 15u);
+  for (const Part& part : *parts) {
+    const auto text = text_of(part, 1 << 20);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    EXPECT_TRUE(part.names.empty() || text->find("\n  ") != std::string::npos) << *text;
+  }
+  const auto product = text_of(*std::ranges::find(*parts, "product.h", &Part::header), 1 << 20);
+  EXPECT_NE(product->find("struct Left { const float* data; int64_t row, step; }"), std::string::npos) << *product;
+  EXPECT_FALSE(text_of({.header = "vector.h", .names = {"no_such_name"}}, 1000).ok());
+}
+
+TEST(FactsOfATask, HoldNoAdviceForAPerson) {
+  const ScratchFolder nothing_measured;
+  const ScratchVariable cache("XDG_CACHE_HOME", nothing_measured.path().string());
+  const Task task = *suites::find_task("Softmax", {});
+  const Facts facts = *facts_of(task, *ops::resolve(task));
+  EXPECT_EQ(facts.at("task").find("kw doctor"), std::string::npos) << facts.at("task");
 }
 
 }  // namespace

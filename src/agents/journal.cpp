@@ -18,6 +18,10 @@ constexpr std::uint64_t kMostJournalBytes = 64 << 20;
 
 std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
 
+std::string place_of(const llm::Request& request) {
+  return fmt::format("{}, message {}", request.name, request.messages.size());
+}
+
 }  // namespace
 
 Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
@@ -31,7 +35,9 @@ Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
       llm::Answer answer;
       answer.text = json->at("answer").text();
       if (json->contains("calls")) answer.calls = llm::calls_from(json->at("calls"));
-      answers_[json->at("question").text()] = std::move(answer);
+      const std::string question = json->at("question").text();
+      if (json->contains("place")) by_place_[json->at("place").text()] = answer;
+      answers_[question] = std::move(answer);
     } catch (const JsonError&) {
       continue;
     }
@@ -39,20 +45,23 @@ Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
 }
 
 std::optional<llm::Answer> Journal::find(const llm::Request& request) const {
-  const auto found = answers_.find(key_of(request));
-  return found == answers_.end() ? std::nullopt : std::optional(found->second);
+  if (const auto found = answers_.find(key_of(request)); found != answers_.end()) return found->second;
+  if (request.name.empty()) return std::nullopt;
+  const auto found = by_place_.find(place_of(request));
+  return found == by_place_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::error_code error;
   std::filesystem::create_directories(file_.parent_path(), error);
-  Json json = {{"question", key_of(request)}, {"answer", answer.text}};
+  Json json = {{"question", key_of(request)}, {"place", place_of(request)}, {"answer", answer.text}};
   if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
   const std::string line = store::sealed_line(kAnswer, std::move(json));
   KW_TRY(const Descriptor file, open_to_append(file_));
   if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     return fail("{}: cannot be written", file_.string());
   answers_[key_of(request)] = answer;
+  by_place_[place_of(request)] = answer;
   return {};
 }
 
@@ -60,6 +69,7 @@ void Journal::clear() {
   std::error_code error;
   std::filesystem::remove(file_, error);
   answers_.clear();
+  by_place_.clear();
 }
 
 }  // namespace kw::agents

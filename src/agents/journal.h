@@ -1,7 +1,9 @@
 // What a model answered in a round that has not ended: a file beside the record, one JSON object a line, so that a
 // program that goes on with the round does not ask and pay again.
 //
-// An answer is known again by the name of its question and the question's text; what a clock said in it does not count.
+// An answer is known again by its question: the name (task, round, place in the round) and the text, without what a
+// clock said in it. Where no text is the same, the name and the place in the conversation decide: lessons of other
+// tasks may have come in since, and what was answered is paid for.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +29,8 @@ class Journal {
 
  private:
   std::filesystem::path file_;
-  std::map<std::string, llm::Answer> answers_;  // by name and text of the question
+  std::map<std::string, llm::Answer> answers_;   // by name and text of the question
+  std::map<std::string, llm::Answer> by_place_;  // by name and place in the conversation
 };
 
 }  // namespace kw::agents

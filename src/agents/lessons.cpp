@@ -70,11 +70,11 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
     const auto method = round.plan.find("method");
     const Round* parent = work.round(round.parent);
     if (round.role == RoundRole::tuner || method == round.plan.end() || parent == nullptr || !round.right()) continue;
-    // With the tuner's values, where they were better.
+    // With the tuner's values, where they were sure to be better than what they were timed beside.
     const Round* tuned = &round;
     for (const Round& other : work.rounds) {
-      if (other.role == RoundRole::tuner && other.parent == round.number && other.right() &&
-          other.standing > tuned->standing)
+      if (other.role == RoundRole::tuner && other.parent == round.number && other.right() && other.beside &&
+          other.beside->faster() && other.standing > tuned->standing)
         tuned = &other;
     }
     const auto beside_parent = [&](const Round& one) {

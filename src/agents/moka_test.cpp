@@ -116,6 +116,36 @@ TEST_F(Moka, StrikesOutWhatWasCarriedOutRightAndDidNotHelp) {
   EXPECT_TRUE(next({plan("vectors"), kCode}).mended.empty());
 }
 
+TEST_F(Moka, TellsThePlannerTheRivalsTimesAndTheLargestErrorInEachRound) {
+  work_.facts["rivals"] = "mnn 2.9: 12 us a call without what calling it costs\n";
+  add({}, true).performance = "largest error: 0.31 of what is allowed\n";
+  next({plan("blocks"), kCode});
+  ASSERT_EQ(asked().size(), 2u);
+  for (const char* fact : {"mnn 2.9: 12 us", "largest error: 0.31"})
+    EXPECT_NE(asked()[0].messages[0].text.find(fact), std::string::npos) << fact;
+  EXPECT_NE(asked()[1].messages[0].text.find("largest error: 0.31"), std::string::npos) << "the Coder too";
+}
+
+// As it was seen: a round was lost for a method of 140 characters.
+TEST_F(Moka, TakesAMethodInAFewSentences) {
+  add({}, true);
+  const std::string method(140, 'm');
+  const Round round = next({plan(method), kCode});
+  EXPECT_EQ(round.plan.at("method"), method);
+  EXPECT_TRUE(round.mended.empty());
+}
+
+TEST_F(Moka, AsksAgainWithinTheRoundForAnEditThatDoesNotFit) {
+  add({}, true);
+  const std::string edit = "<<<<<<< SEARCH\nkernel 7\n=======\nx\n>>>>>>> REPLACE\n";
+  const Round round = next({plan("blocks"), edit, kCode});
+  EXPECT_EQ(round.problem, "");
+  ASSERT_EQ(round.mended.size(), 1u);
+  ASSERT_EQ(asked().size(), 3u);
+  EXPECT_NE(asked()[2].messages.back().text.find("   1 kernel 0"), std::string::npos)
+      << "the nearest lines: " << asked()[2].messages.back().text;
+}
+
 TEST_F(Moka, BranchesFromAnotherKernelWhenTheBestLeadsNowhere) {
   add({}, true);
   add(planned(0, "a"), true, faster(0));

@@ -40,6 +40,8 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
     }
   }
   round.beside = comparison_of(label.value("beside", Json()));
+  round.beside_now = comparison_of(label.value("beside_now", Json()));
+  if (label.contains("taped")) round.taped = stage_named(label["taped"].text());
   if (label.contains("mended") && label["mended"].is_array()) {
     for (const Json& problem : label["mended"]) round.mended.push_back(problem.text());
   }
@@ -85,6 +87,8 @@ std::string label_of(const Round& round) {
                 {"edits", round.edits}};
   if (!round.performance.empty()) label["performance"] = round.performance;
   if (round.beside) label["beside"] = json_of(*round.beside);
+  if (round.beside_now) label["beside_now"] = json_of(*round.beside_now);
+  if (round.taped) label["taped"] = name_of(*round.taped);
   if (!round.tuning.empty()) label["tuning"] = round.tuning;
   if (!round.niche.empty()) label["niche"] = round.niche;
   if (!round.left_out.empty()) label["left_out"] = round.left_out;
@@ -96,6 +100,12 @@ std::string label_of(const Round& round) {
 
 std::string notes_of(const Round& round) {
   return round.plan.empty() ? std::string(name_of(round.role)) : Json(round.plan).dump();
+}
+
+void add_to(std::vector<Round>& rounds, Round round) {
+  const auto learned = round.plan.find("reflection");
+  if (learned != round.plan.end() && !rounds.empty()) rounds.back().reflection = learned->second;
+  rounds.push_back(std::move(round));
 }
 
 store::Purpose purpose_of(const Round& round) {
@@ -135,13 +145,10 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
     for (auto& [number, one] : rounds) {
       if (number != static_cast<int>(standings.rounds.size())) break;
       if (one.round.parent >= number) one.round.parent = -1;
-      // What a round taught was said with the next plan.
-      const auto learned = one.round.plan.find("reflection");
-      if (learned != one.round.plan.end() && number > 0) standings.rounds.back().reflection = learned->second;
       // A comparison with a round that is not there is damage.
       if (one.round.beside && (one.round.beside->with < 0 || one.round.beside->with >= number))
         one.round.beside.reset();
-      standings.rounds.push_back(std::move(one.round));
+      add_to(standings.rounds, std::move(one.round));
       take_standing(standings.rounds.back(), standings);
       mine.candidates.push_back(std::move(one.candidate));
     }

@@ -24,6 +24,9 @@ std::string notes_of(const Round& round);
 // What the item of a round is for: the kernel that an author was given is no answer of its own.
 store::Purpose purpose_of(const Round& round);
 
+// Adds a round to those before it. What the last of these taught is said in the new one's plan.
+void add_to(std::vector<Round>& rounds, Round round);
+
 // A task's rounds in a run.
 struct RecordedRounds {
   std::vector<Round> rounds;            // each at its number; without a gap

@@ -126,6 +126,35 @@ TEST_F(RoundRecord, KnowsComparisonsThatWereNotMadeHere) {
   EXPECT_TRUE(read_back().at(1).beside->taped);
 }
 
+// A judge that is lost in the middle lets a program go on from the rounds that it holds, not from the record.
+TEST(RoundsOfAProgram, KnowWhatEachOfThemTaughtAsTheRecordDoes) {
+  std::vector<Round> rounds;
+  add_to(rounds, {.number = 0, .role = RoundRole::coder, .source = "a"});
+  add_to(rounds, {.number = 1, .parent = 0, .plan = {{"method", "vectors"}, {"reflection", "it is slow"}}});
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_EQ(rounds[0].reflection, "it is slow");
+  EXPECT_EQ(rounds[1].reflection, "");
+}
+
+TEST_F(RoundRecord, KeepsWhatATapeDecidedBesideWhatIsFoundNow) {
+  keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1), .taped = VerdictStage::hidden});
+  keep({.number = 1,
+        .role = RoundRole::coder,
+        .source = "b",
+        .verdict = right(2),
+        .taped = VerdictStage::accepted,
+        .beside = Comparison{0, 1.2, 1.1, 1.3, true},
+        .beside_now = Comparison{0, 0.9, 0.8, 1.1, false}});
+  const std::vector<Round> rounds = read_back();
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_FALSE(rounds[0].right()) << "authors go by the tape";
+  EXPECT_TRUE(rounds[0].differs_from_tape());
+  EXPECT_FALSE(rounds[1].differs_from_tape());
+  ASSERT_TRUE(rounds[1].beside_now);
+  EXPECT_EQ(rounds[1].beside_now->median, 0.9);
+  EXPECT_EQ(rounds[1].beside->median, 1.2);
+}
+
 TEST_F(RoundRecord, EndsWhereARoundIsMissing) {
   keep({.number = 0, .role = RoundRole::coder, .source = "a", .verdict = right(1)});
   keep({.number = 2, .parent = 1, .role = RoundRole::coder, .source = "b", .verdict = right(2)});

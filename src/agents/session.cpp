@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "agents/facts.h"
 #include "base/clock.h"
@@ -60,10 +61,20 @@ std::string niche_of(const std::string& code, const std::string& source) {
                      main->value("fused", 0) > 0 ? ", fused" : "", niche);
 }
 
+// Notes on machine code as a model needs them: that a tool of this machine knows less than it could is no fact of the
+// kernel.
+std::string code_text(std::string notes) {
+  const std::size_t at = notes.find("cycles of a turn are not told");
+  if (at != std::string::npos) notes.erase(at, notes.find('\n', at) + 1 - at);
+  while (notes.ends_with('\n')) notes.pop_back();
+  return notes;
+}
+
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
 std::string table_of(const search::Found& found, const search::Space& space) {
   std::string text = fmt::format(
-      "{} choices tried, {} of them rejected; times as fast as the source's own values:", found.tried, found.rejected);
+      "{} choices tried by quick timings of each alone, {} of them rejected; times as fast as the source's own values:",
+      found.tried, found.rejected);
   for (std::size_t i = 0; i < std::min(kShownPoints, found.ranking.size()); ++i) {
     const search::Observation& one = found.ranking[i];
     std::string values;
@@ -130,6 +141,7 @@ class Session {
     outcome.hopeless = talk.hopeless();
     outcome.troubles = talk.troubles();
     if (surrogate_ && surrogate_->guesses() > 0) outcome.surrogate = surrogate_->reliability();
+    outcome.replay = replay_text(work);
     outcome.times.whole_s = seconds_since(begin);
     // Alone with its client, a session knows how long the model took; else all of asking counts as the model's.
     const double waited_s = client_.spent().waiting_s - asked_before_s;
@@ -175,6 +187,8 @@ class Session {
     round.number = static_cast<int>(work.rounds.size());
     const Clock::time_point begin = Clock::now();
     judge::Case asked;
+    const std::optional<Decided> taped = taped_of(work, round.number);
+    std::vector<VerdictStage> stages;
     for (int mends = 0;; ++mends) {
       for (const Round& earlier : work.rounds) {
         if (round.problem.empty() && earlier.source == round.source && earlier.settings == round.settings &&
@@ -186,19 +200,25 @@ class Session {
       asked = case_of(work, round);
       if (!round.problem.empty()) break;
       KW_CHECK(judge_round(work, asked, round));
-      const bool builds = round.verdict->stage != VerdictStage::build;
-      if (builds || talk == nullptr || !options_.author.mends || mends == kMostMends || !talk->over().empty()) break;
+      const auto place = static_cast<std::size_t>(mends);
+      if (taped && place < taped->stages.size()) round.taped = taped->stages[place];
+      stages.push_back(round.verdict->stage);
+      if (round.stage() != VerdictStage::build || talk == nullptr || !options_.author.mends || mends == kMostMends ||
+          !talk->over().empty())
+        break;
       const Verdict rejected = *round.verdict;
+      const std::optional<VerdictStage> rejected_then = round.taped;
       const Clock::time_point asking = Clock::now();
       const bool mended = ask_to_mend(round, work, *talk);
       model_s_ += seconds_since(asking);
       if (!mended) {
         round.verdict = rejected;
+        round.taped = rejected_then;
         break;
       }
     }
     std::optional<Round> tuned;
-    if (round.problem.empty()) KW_CHECK(decide(work, asked, round, tuned));
+    if (round.problem.empty()) KW_CHECK(decide(work, asked, round, taped, std::move(stages), tuned));
     const bool is_best = becomes_best(work, round);
     learn(work, round);
     work.rounds.push_back(std::move(round));
@@ -216,15 +236,38 @@ class Session {
     surrogate_->learn(round.facts, speed, incumbent, round.beside && round.beside->faster());
   }
 
+  // Of a tape that is played: what it decided in a round.
+  std::optional<Decided> taped_of(const Work& work, int round) const {
+    const bool plays = options_.decisions != nullptr && options_.decisions->replays();
+    return plays ? options_.decisions->of(work.task->name, round) : std::nullopt;
+  }
+
   // Why a right kernel need not be measured; empty: it is. A tape decides for itself.
   std::string why_left_out(const Work& work, const Round& round) {
     const Round* best = work.best();
     if (options_.decisions != nullptr && options_.decisions->replays()) {
-      const auto taped = options_.decisions->of(work.task->name, round.number);
+      const auto taped = taped_of(work, round.number);
       return taped ? taped->left_out : "";
     }
     if (!surrogate_ || best == nullptr || round.role == RoundRole::tuner) return {};
     return surrogate_->not_worth_measuring(round.facts, std::log(std::max(best->standing, 1e-9)));
+  }
+
+  // Empty where no tape with verdicts is played.
+  static std::string replay_text(const Work& work) {
+    std::string differing;
+    int taped = 0, same = 0;
+    for (const Round& round : work.rounds) {
+      if (!round.taped) continue;
+      ++taped;
+      same += !round.differs_from_tape();
+      if (round.differs_from_tape()) {
+        differing += fmt::format("{} round {}: {} on the tape, {} now", differing.empty() ? ";" : ",", round.number,
+                                 name_of(*round.taped), name_of(round.verdict->stage));
+      }
+    }
+    if (taped == 0) return {};
+    return fmt::format("{} of {} kernels judged as on the tape{}", same, taped, differing);
   }
 
   static bool becomes_best(const Work& work, const Round& round) {
@@ -232,25 +275,26 @@ class Session {
     return work.best() == nullptr || (round.beside && round.beside->faster());
   }
 
-  // What a tape decided holds over what the clock says now.
-  Status decide(const Work& work, const judge::Case& asked, Round& round, std::optional<Round>& tuned) {
+  // What a tape decided holds over what is found now.
+  Status decide(const Work& work, const judge::Case& asked, Round& round, const std::optional<Decided>& taped,
+                std::vector<VerdictStage> stages, std::optional<Round>& tuned) {
     Decided decided;
-    const std::string& task = work.task->name;
-    const std::optional<Decided> taped = options_.decisions != nullptr && options_.decisions->replays()
-                                             ? options_.decisions->of(task, round.number)
-                                             : std::nullopt;
-    if (taped && round.right()) {
+    if (taped && (round.right() || round.taped)) {
+      round.beside_now = std::exchange(round.beside, std::nullopt);
       if (taped->beside && work.round(taped->beside->with) != nullptr) {
         round.beside = taped->beside;
         round.beside->taped = true;
       }
       round.tuning = taped->tuning;
+      if (!taped->niche.empty()) round.niche = taped->niche;
       decided = *taped;
     } else if (round.right() && round.left_out.empty()) {
       KW_CHECK(look_longer(work, asked, round));
       KW_CHECK(search_tunables(work, round, decided));
     }
     take_standing(round, work);
+    decided.stages = std::move(stages);
+    decided.niche = round.niche;
     decided.beside = round.beside;
     decided.left_out = round.left_out;
     if (decided.settings && !decided.settings->empty()) {
@@ -266,7 +310,7 @@ class Session {
                       .source = *source};
       }
     }
-    return options_.decisions != nullptr ? options_.decisions->keep(task, round.number, decided) : Status();
+    return options_.decisions != nullptr ? options_.decisions->keep(work.task->name, round.number, decided) : Status();
   }
 
   judge::Case case_of(const Work& work, const Round& round) const {
@@ -287,6 +331,7 @@ class Session {
 
   Status judge_once(Work& work, judge::Case asked, Round& round) {
     const Clock::time_point begin = Clock::now();
+    last_built_ = nullptr;
     if (const auto tunables = read_tunables(round.source); !tunables.ok()) {
       // The source's own fault, so a verdict: as a compiler's complaint would be one.
       round.verdict = Verdict{.task = work.task->name,
@@ -314,7 +359,7 @@ class Session {
       judge_s_ += seconds_since(begin);
       if (right) {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
-        code = llm::measured(notes.ok() ? notes->text : notes.error().message + "\n");
+        code = llm::measured(code_text(notes.ok() ? notes->text : notes.error().message)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
       }
@@ -324,7 +369,7 @@ class Session {
       last_built_ = inspected.built;
       KW_TRY(round.verdict, timed(asked, std::move(inspected)));
       if (best != nullptr) round.beside = take_comparison(*round.verdict, best->number);
-      if (round.right()) keep_rivals(work, *round.verdict);
+      if (round.verdict->accepted()) keep_rivals(work, *round.verdict);
     } else {
       round.verdict = std::move(inspected.verdict);
     }
@@ -397,9 +442,12 @@ class Session {
   Status tune_last(Work& work) {
     Round& last = work.rounds.back();
     if (!last.right() || !last.left_out.empty() || !last.tuning.empty()) return {};
-    std::optional<Round> tuned;
     Decided decided;
-    KW_CHECK(search_tunables(work, last, decided));
+    if (const auto taped = taped_of(work, last.number)) {
+      decided = *taped;
+    } else {
+      KW_CHECK(search_tunables(work, last, decided));
+    }
     if (!decided.settings || decided.settings->empty()) return {};
     KW_TRY(std::string source,
            with_defaults(last.source, *decided.settings, targets::build_options(judge_.device().name())));
@@ -443,7 +491,7 @@ class Session {
   const EachRound& each_;
   std::optional<targets::LeastTime> least_;
   std::shared_ptr<const judge::Built> incumbent_;   // the best kernel, built
-  std::shared_ptr<const judge::Built> last_built_;  // the last right one
+  std::shared_ptr<const judge::Built> last_built_;  // the one that was judged last; null: it was not right
   std::optional<Surrogate> surrogate_;              // of an author that has one
   bool knows_rivals_ = false;
   double judge_s_ = 0;

@@ -54,6 +54,7 @@ struct SessionResult {
   bool hopeless = false;              // and no other session over the same client can fare better
   std::vector<std::string> troubles;  // with the model, in order
   std::string surrogate;              // how reliable its guesses were, of an author that has one
+  std::string replay;                 // how many verdicts of now are those of the tape that was played
 };
 
 // Called after each round; an Error ends the session.

@@ -30,6 +30,8 @@ class Talk {
       : client_(client), prompts_(prompts), around_(std::move(around)), stop_(std::move(stop)) {}
 
   const Prompts& prompts() const { return prompts_; }
+  // That the model may look into; null: none.
+  const inspect::Repository* repository() const { return around_.repository; }
   // "openai:gpt-5"
   const std::string& model() const { return client_.name(); }
   // Of what follows.

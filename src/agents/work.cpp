@@ -50,8 +50,10 @@ std::string result_line(const Work& work, const Round& round) {
   if (!round.problem.empty()) return "no kernel: " + first_line(round.problem, 160);
   if (!round.verdict) return "not judged";
   if (!round.right()) {
-    return fmt::format("rejected at {}: {}", name_of(round.verdict->stage),
-                       first_line(text_of(round.verdict->reason, Audience::author), 160));
+    const std::string why = round.differs_from_tape()
+                                ? "when the tape was made"
+                                : first_line(text_of(round.verdict->reason, Audience::author), 160);
+    return fmt::format("rejected at {}: {}", name_of(*round.stage()), why);
   }
   if (!round.left_out.empty()) return "right, " + llm::measured(round.left_out);
   std::string line = "right, ";
@@ -89,8 +91,15 @@ std::optional<RoundRole> role_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<VerdictStage> Round::stage() const {
+  if (taped || !verdict) return taped;
+  return verdict->stage;
+}
+
+bool Round::differs_from_tape() const { return taped && verdict && *taped != verdict->stage; }
+
 double Round::speed() const {
-  if (!right() || verdict->speedups.empty()) return right() ? 1e-9 : 0;
+  if (!right() || !verdict || verdict->speedups.empty()) return right() ? 1e-9 : 0;
   for (const Speedup& one : verdict->speedups) {
     if (one.rival == "plain") return one.median;
   }
@@ -154,6 +163,10 @@ std::vector<std::string> breaches_of_the_order(const std::vector<Round>& rounds,
 std::string verdict_text(const Round& round) {
   if (!round.problem.empty()) return round.problem;
   if (!round.verdict) return "not judged yet";
+  if (round.differs_from_tape()) {
+    return round.right() ? "The judge accepted it when the tape was made.\n"
+                         : fmt::format("Rejected at the stage '{}' when the tape was made.\n", name_of(*round.taped));
+  }
   const Verdict& verdict = *round.verdict;
   if (verdict.accepted()) {
     std::string text = "The judge accepts it.\n" + round.performance;

@@ -59,15 +59,21 @@ struct Round {
   std::vector<std::string> mended;  // problems of answers that were asked for again within the round
   std::string problem;              // why there is no kernel; then there is no verdict
   std::optional<Verdict> verdict;
-  std::optional<Comparison> beside;  // none: the first right kernel, or not right
-  double standing = 0;               // times as fast as the first right kernel, over all comparisons between
-  std::string niche;                 // what kind of kernel it is, by facts of its machine code
-  CodeFacts facts;                   // of its machine code and tunables, for guessing at others
-  std::string left_out;              // why a right kernel was not measured; empty: it was
-  std::string tuning;                // what the tuner tried on this kernel, for prompts
-  std::string performance;           // for prompts
+  std::optional<VerdictStage> taped;     // how far it came when the tape that is played was made; authors go by it
+  std::optional<Comparison> beside;      // none: the first right kernel, or not right
+  std::optional<Comparison> beside_now;  // where `beside` is a tape's: what the clock of now says
+  double standing = 0;                   // times as fast as the first right kernel, over all comparisons between
+  std::string niche;                     // what kind of kernel it is, by facts of its machine code
+  CodeFacts facts;                       // of its machine code and tunables, for guessing at others
+  std::string left_out;                  // why a right kernel was not measured; empty: it was
+  std::string tuning;                    // what the tuner tried on this kernel, for prompts
+  std::string performance;               // for prompts
 
-  bool right() const { return verdict && verdict->accepted(); }
+  // How far it came, by the tape where one is played, else by the verdict.
+  std::optional<VerdictStage> stage() const;
+  bool right() const { return stage() == VerdictStage::accepted; }
+  // The verdict of now is another one than the tape's.
+  bool differs_from_tape() const;
   // Times as fast as the plain kernel, or as the first rival; 0 where it is not right.
   double speed() const;
 };

@@ -158,6 +158,13 @@ TEST(Lessons, ComeFromSureComparisonsAndCarryTheKernel) {
   EXPECT_NE(told.find("whole vectors on Relu: 3.00 times as fast"), std::string::npos) << told;
   EXPECT_NE(told.find("kernel 1"), std::string::npos) << told;
   EXPECT_EQ(told.find("prefetching"), std::string::npos) << "no difference is no lesson";
+  // What the tuner found and the race did not confirm is no part of it.
+  work.rounds[2].parent = 1;
+  work.rounds[2].role = RoundRole::tuner;
+  const ScratchFolder other;
+  ASSERT_TRUE(keep_lessons(other.path(), work).ok());
+  EXPECT_NE(lessons_for(other.path(), celu).find("whole vectors on Relu: 3.00 times as fast"), std::string::npos)
+      << lessons_for(other.path(), celu);
   EXPECT_EQ(lessons_for(folder.path(), relu), "") << "never the task's own kernel";
 }
 
@@ -216,11 +223,19 @@ TEST(AJournal, KnowsAnswersOfARoundThatNeverEnded) {
   look.calls = {{"call_1", "find_text", R"({"text": "softmax"})"}};
   ASSERT_TRUE(Journal(file).keep(plan, unroll).ok());
   const llm::Request later{.messages = {{llm::Role::user, "plan " + llm::measured("13 us")}}, .name = "Relu, round 1"};
+  const llm::Request grown{.messages = {{llm::Role::user, "plan, with lessons that came in since"}},
+                           .name = "Relu, round 1"};
+  const llm::Request again{
+      .messages = {{llm::Role::user, "plan"}, {llm::Role::assistant, "no"}, {llm::Role::user, "?"}},
+      .name = "Relu, round 1"};
   const llm::Request other{.messages = {{llm::Role::user, "plan"}}, .name = "Relu, round 2"};
   Journal journal(file);
   ASSERT_TRUE(journal.find(later)) << "times do not count";
   EXPECT_EQ(journal.find(later)->text, "unroll");
   EXPECT_FALSE(journal.find(other));
+  ASSERT_TRUE(journal.find(grown)) << "the same question in other words";
+  EXPECT_EQ(journal.find(grown)->text, "unroll");
+  EXPECT_FALSE(journal.find(again)) << "another place in the conversation";
   ASSERT_TRUE(journal.keep(other, look).ok());
   EXPECT_EQ(Journal(file).find(other)->calls, look.calls);
   journal.clear();
@@ -234,7 +249,12 @@ TEST(Decisions, ArePlayedAsTheyWereRecorded) {
   const auto recording = Decisions::to_record(folder.path());
   ASSERT_TRUE(recording.ok());
   ASSERT_TRUE((*recording)
-                  ->keep("Relu", 1, {.beside = faster_than(0, 1.5), .tuning = "two", .settings = Settings{{"A", "2"}}})
+                  ->keep("Relu", 1,
+                         {.stages = {VerdictStage::build, VerdictStage::accepted},
+                          .niche = "512 bits",
+                          .beside = faster_than(0, 1.5),
+                          .tuning = "two",
+                          .settings = Settings{{"A", "2"}}})
                   .ok());
   ASSERT_TRUE((*recording)->keep("Relu", 2, {}).ok());
   const auto playing = Decisions::to_replay(folder.path());
@@ -243,8 +263,12 @@ TEST(Decisions, ArePlayedAsTheyWereRecorded) {
   ASSERT_TRUE(first && first->beside);
   EXPECT_TRUE(first->beside->faster());
   EXPECT_EQ(first->settings, (Settings{{"A", "2"}}));
+  EXPECT_EQ(first->stages, (std::vector<VerdictStage>{VerdictStage::build, VerdictStage::accepted}));
+  EXPECT_EQ(first->niche, "512 bits");
   EXPECT_FALSE((*playing)->of("Relu", 2)->settings);
   EXPECT_FALSE((*playing)->of("Celu", 1));
+  ASSERT_TRUE(write_file(folder.path() / "rounds.jsonl", "{\"task\":\"R\",\"round\":0,\"stages\":[\"x\"]}\n").ok());
+  EXPECT_NE(Decisions::to_replay(folder.path()).error().message.find("no stage 'x'"), std::string::npos);
   ASSERT_TRUE(write_file(folder.path() / "rounds.jsonl", "no\n").ok());
   EXPECT_NE(Decisions::to_replay(folder.path()).error().message.find("rounds.jsonl:1"), std::string::npos);
 }

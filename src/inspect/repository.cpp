@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -200,12 +201,47 @@ std::string Repository::show_one(const Look& look, std::size_t most) const {
   return fmt::format("{}: no {} in it{}\n", file->path, look.scope, nearest_hint(look.scope, names));
 }
 
-std::string Repository::around(const std::string& file, int line) const {
+std::string Repository::around(const std::string& file, int line, std::size_t most) const {
   for (const TreeFile& one : *files_) {
-    const bool same = file == one.path || file.ends_with("/" + one.path);
-    if (same) return lines(one, std::max(1, line - kLinesAround), line + kLinesAround, 4000);
+    const bool same = file == one.path || file.ends_with("/" + one.path) || one.path.ends_with("/" + file);
+    if (same) return lines(one, std::max(1, line - kLinesAround), line + kLinesAround, most);
   }
   return {};
+}
+
+std::string Repository::definition_of(const std::string& name, std::size_t most) const {
+  for (const TreeFile& one : *files_) {
+    for (const Scope& scope : one.scopes) {
+      if (scope.name == name && !scope.declared && scope.kind != Scope::Kind::name_space)
+        return lines(one, scope.first_line, scope.last_line, most);
+    }
+  }
+  return {};
+}
+
+std::string Repository::cited_by(const std::string& errors, int most_tokens) const {
+  static const std::regex place("([A-Za-z0-9_./+-]+\\.[A-Za-z]+):([0-9]{1,6})");
+  static const std::regex missing("([A-Za-z0-9_./+-]+): No such file");
+  static const std::regex quoted("'([A-Za-z_][A-Za-z0-9_:]*)");
+  const std::size_t most = static_cast<std::size_t>(most_tokens) * 4;
+  std::string text;
+  std::set<std::string> told;
+  const auto add = [&](const std::string& one) {
+    if (!one.empty() && text.size() + one.size() <= most && told.insert(one).second) text += one;
+  };
+  const auto each = [&](const std::regex& pattern, const auto& found) {
+    for (std::sregex_iterator it(errors.begin(), errors.end(), pattern), end; it != end && text.size() + 100 < most;
+         ++it)
+      found(*it);
+  };
+  each(place, [&](const std::smatch& match) { add(around(match[1], std::stoi(match[2]), most / 2)); });
+  each(missing, [&](const std::smatch& match) { add(around(match[1], 1, most / 2)); });
+  each(quoted, [&](const std::smatch& match) {
+    const std::string name = match[1];
+    const std::size_t space = name.rfind("::");
+    add(definition_of(space == std::string::npos ? name : name.substr(space + 2), most / 2));
+  });
+  return text;
 }
 
 }  // namespace kw::inspect

@@ -39,10 +39,15 @@ class Repository {
   std::string map(const std::vector<std::string>& subject, int most_tokens) const;
   // What each look shows, together within the budget; of what is not there, the nearest.
   std::string show(const std::vector<Look>& looks, int most_tokens) const;
-  // The lines around a place that a compiler named by a path that ends in one of ours; empty: it is none of ours.
-  std::string around(const std::string& file, int line) const;
+  // What there is to a compiler's errors, within the budget: the lines around a place that they name by a path that
+  // ends in one of ours, the definitions of names that they quote, and the beginning of a header that was not found.
+  // Empty: they do not lead here.
+  std::string cited_by(const std::string& errors, int most_tokens) const;
 
  private:
+  // Empty: it is none of ours.
+  std::string around(const std::string& file, int line, std::size_t most) const;
+  std::string definition_of(const std::string& name, std::size_t most) const;
   std::string show_one(const Look& look, std::size_t most) const;
   const TreeFile* file_named(const std::string& path) const;
   std::string lines(const TreeFile& file, int first, int last, std::size_t most) const;

@@ -37,11 +37,26 @@ TEST_F(ARepository, ShowsWhatIsAskedFor) {
   EXPECT_EQ(show("READ ./cpu/softmax.cpp 5-5"), "cpu/softmax.cpp\n    5 void softmax() {\n");
   EXPECT_NE(show("READ cpu/softmx.cpp").find("no such source; nearest: cpu/softmax.cpp"), std::string::npos);
   EXPECT_NE(show("READ cpu/softmax.cpp row_sun").find("nearest: row_sum"), std::string::npos);
-  EXPECT_NE(Repository::open(folder_.path())->around("/build/source/cpu/softmax.cpp", 3).find("    3   return x[0];"),
-            std::string::npos);
   EXPECT_NE(Repository::open(folder_.path())->map({"Softmax"}, 300).find("    5 void softmax() {"), std::string::npos)
       << "whole functions that are like the subject";
   EXPECT_FALSE(Repository::open(folder_.path() / "gone").ok());
+}
+
+TEST_F(ARepository, ShowsWhatErrorsLeadTo) {
+  write("cpu/softmax.cpp", "int helper();\nfloat row_sum(const float* x) {\n  return x[0];\n}\nvoid softmax() {\n}\n");
+  write("cpu/simd/exp.h", "#pragma once\nfloat fast_exp(float x);\n");
+  const auto cited = [&](const std::string& errors) { return Repository::open(folder_.path())->cited_by(errors, 400); };
+  EXPECT_NE(
+      cited("kernel.cpp:7: 'row_sum' was not declared in this scope").find("    2 float row_sum(const float* x) {"),
+      std::string::npos)
+      << "where the name is defined";
+  EXPECT_NE(cited("kernel.cpp:2: simd/exp.h: No such file or directory").find("    2 float fast_exp(float x);"),
+            std::string::npos)
+      << "the header that was meant";
+  EXPECT_NE(cited("/build/source/cpu/softmax.cpp:3: note: here").find("    3   return x[0];"), std::string::npos)
+      << "the place that is named";
+  EXPECT_EQ(cited("kernel.cpp:7: 'nothing_of_ours' was not declared; cpu/softmax.cpp has 'helper'"), "");
+  EXPECT_LE(cited("'row_sum' 'row_sum' softmax.cpp:3").size(), 1600u);
 }
 
 TEST_F(ARepository, LetsNobodyOut) {

@@ -12,7 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 using targets::Clock;
 
-constexpr auto kMostSampling = 40ms;                                  // of running, if a call takes no longer
+constexpr auto kMostSampling = 40ms;         // of running, if a call takes no longer
+constexpr auto kMostOnABusyMachine = 400ms;  // where that brought too few
+constexpr std::size_t kTooFewSamples = 100;
 constexpr auto kMostSampledCall = 10s;                                // the examination has seen it end
 constexpr std::size_t kEnoughSamples = 400;                           // samples: a share is then known to a few percent
 constexpr std::uint64_t kMostSampledBytes = std::uint64_t{16} << 20;  // of tensors: what a last cache holds
@@ -42,12 +44,12 @@ Result<std::vector<std::uint64_t>> sample_calls(const Task& task, targets::Devic
   }
   KW_TRY(const Reason arranged, kernel->arrange(*calls, instance, Clock::now() + kMostSampledCall));
   std::vector<std::uint64_t> samples;
-  const Clock::time_point end = Clock::now() + kMostSampling;
+  const Clock::time_point begin = Clock::now();
   while (arranged.empty() && samples.size() < kEnoughSamples) {
     const auto some = kernel->run_sampled(0, count, Clock::now() + kMostSampledCall);
     if (!some) break;
     samples.insert(samples.end(), some->begin(), some->end());
-    if (Clock::now() > end) break;
+    if (Clock::now() > begin + (samples.size() < kTooFewSamples ? kMostOnABusyMachine : kMostSampling)) break;
   }
   return samples;
 }

@@ -20,7 +20,7 @@ std::string counted_form(const ops::Graph& graph) {
       if (op == one) return "direct form of the transform";
     }
   }
-  return {};
+  return "usual algorithm";
 }
 
 std::string performance_text(const ops::Graph& graph, const Verdict& verdict, const targets::LeastTime* least,
@@ -36,11 +36,11 @@ std::string performance_text(const ops::Graph& graph, const Verdict& verdict, co
                         said(fmt::format("{:.2f} [{:.2f}, {:.2f}]", one.median, one.low, one.high)),
                         one.claimed ? "" : said(" (too close to call)"));
   }
+  const Cost cost = ops::cost_of(graph);
+  text += fmt::format("work: {:.3g} flop, at least {:.3g} bytes moved, {:.2g} flop a byte\n", cost.flops, cost.bytes(),
+                      cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
   if (least != nullptr) {
-    const Cost cost = ops::cost_of(graph);
-    text += fmt::format("work: {:.3g} flop, at least {:.3g} bytes moved, {:.2g} flop a byte\n", cost.flops,
-                        cost.bytes(), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
-    // A bound by arithmetic is one of the form whose operations were counted.
+    // A bound by arithmetic is one of the form whose operations were counted; moving bytes bounds every kernel.
     const std::string form = least->by_moving() ? "" : counted_form(graph);
     text +=
         fmt::format("roof: {} takes at least {}; the limit is {}{}\n", form.empty() ? "a kernel" : "the " + form,

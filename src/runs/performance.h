@@ -11,8 +11,8 @@
 
 namespace kw::runs {
 
-// How the operations of a task are counted, where another algorithm may do with fewer: "direct form"; empty where each
-// way to compute it takes as many.
+// How the operations of a task are counted: "direct form of the convolution", "usual algorithm". A bound by arithmetic
+// is one of this form: minimal filtering, sliding sums or shorter polynomials may do with fewer.
 std::string counted_form(const ops::Graph& graph);
 
 // `least` is null where it is not known; `code` is what the target says of the built kernel, or empty. Times are handed

@@ -49,7 +49,8 @@ struct RoofTable {
   bool stable() const;
 };
 
-// No kernel can do the arithmetic of a task, or move its bytes, in less.
+// No kernel can move the bytes of a task in less, or do the arithmetic of the usual algorithm: another one may have
+// less.
 struct LeastTime {
   double arithmetic_ns = 0;
   double moving_ns = 0;

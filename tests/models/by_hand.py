@@ -1,5 +1,8 @@
 """A model that somebody plays by hand, for the `command` provider: how the tapes of tests/models/tapes were made.
 
+A person takes longer than the usual time-out: describe the model in kw.toml as [model.hand] with provider = "command", model = "python3
+.../by_hand.py", first_byte_s = 7200 and whole_s = 7200, and say --model hand.
+
 Writes each request to $KW_BY_HAND/N.request as a reader sees it, waits for N.answer, and prints that. Whoever answers reads the
 request and nothing else.
 """

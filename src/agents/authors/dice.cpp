@@ -50,7 +50,7 @@ class Dice : public Author {
       if (round.source.empty() || !round.verdict || round.role == RoundRole::start) continue;
       const auto tries = std::ranges::count(work.rounds, round.number, &Round::parent);
       if (tries >= kMostFills) continue;
-      const bool is_further = place.base == nullptr || round.verdict->stage > place.base->verdict->stage;
+      const bool is_further = place.base == nullptr || round.stage() > place.base->stage();
       if (!is_further) continue;
       if (FillPlace found = failing_part(work, round); found.base != nullptr) place = std::move(found);
     }

@@ -45,6 +45,7 @@ class Moka : public Author {
     facts["kernel"] = base->source;
     facts["verdict"] = verdict_text(*base);
     facts["performance"] = base->performance;
+    cite_repository(facts, *base, talk);
     facts["history"] = history_text(work);
     const Plan plan =
         repair ? ask_for_plan("debugger", facts, kDebuggerPlan, {}, talk, round)

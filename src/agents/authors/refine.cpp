@@ -17,6 +17,7 @@ class Refine : public Author {
     if (!work.rounds.empty() && messages_.back().role == llm::Role::assistant) {
       Facts facts = work.facts;
       facts["verdict"] = verdict_text(work.rounds.back());
+      cite_repository(facts, work.rounds.back(), talk);
       messages_.push_back({llm::Role::user, talk.prompts().text("refine", facts)});
     }
     while (messages_.size() > kMostMessages) messages_.erase(messages_.begin() + 1, messages_.begin() + 3);

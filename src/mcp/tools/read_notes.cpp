@@ -4,6 +4,7 @@
 #include "mcp/desk.h"
 #include "mcp/told.h"
 #include "mcp/tool.h"
+#include "runs/performance.h"
 #include "runs/task_text.h"
 #include "targets/target.h"
 
@@ -62,8 +63,17 @@ void add_bounds(const std::string& device, const Task& task, const Verdict& verd
   }
   answer["least_time_ns"] = least->ns();
   answer["bound_by"] = least->by_moving() ? "memory" : "arithmetic";
-  text += fmt::format("least time: {}, bound by {}\n", time_text(least->ns()),
-                      least->by_moving() ? "moving bytes" : "arithmetic");
+  if (least->by_moving()) {
+    text += fmt::format("least time: {}, bound by moving bytes\n", time_text(least->ns()));
+    return;
+  }
+  const std::string form = runs::counted_form(*graph);
+  answer["least_time_of"] = form;
+  answer["least_moving_ns"] = least->moving_ns;
+  text += fmt::format(
+      "least time: {} for the arithmetic of the {}; another algorithm may take less, but no kernel less "
+      "than {}, for moving the bytes\n",
+      time_text(least->ns()), form, time_text(least->moving_ns));
 }
 
 Result<std::string> run_read_notes(const ToolCall& call, Json& answer) {
@@ -106,7 +116,8 @@ Tool read_notes() {
               "id": {"type": "string"}, "verdict": {"type": "object"}, "meaning": {"type": "string"},
               "flops": {"type": "number"}, "bytes": {"type": "number"}, "flops_per_byte": {"type": "number"},
               "gflops": {"type": "number"}, "gbps": {"type": "number"}, "least_time_ns": {"type": "number"},
-              "bound_by": {"type": "string", "enum": ["arithmetic", "memory"]}
+              "bound_by": {"type": "string", "enum": ["arithmetic", "memory"]},
+              "least_time_of": {"type": "string"}, "least_moving_ns": {"type": "number"}
             }
           })",
       .run = run_read_notes};

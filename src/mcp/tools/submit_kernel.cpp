@@ -37,9 +37,10 @@ Tool submit_kernel() {
       .title = "Submit a kernel",
       .description =
           "Hands a kernel's source to the judge and returns its id at once; wait_for_verdict tells the outcome. The "
-          "source is one C++ (or C) file that includes kernelwright.h. It is built and run in a sandbox, tried on "
-          "the task's own shape and on others, on easy and on hard values, then timed side by side with the task's "
-          "plain kernel and installed frameworks. Everything submitted is recorded.",
+          "source is one C++ (or C) file that includes kernelwright.h, in the form that start_kernel shows and the "
+          "resource kw://contract explains. It is built and run in a sandbox, tried on the task's own shape and on "
+          "others, on easy and on hard values, then timed side by side with the task's plain kernel and installed "
+          "frameworks. Everything submitted is recorded.",
       .input = R"({
             "type": "object",
             "additionalProperties": false,
