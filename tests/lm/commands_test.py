@@ -198,6 +198,11 @@ class Commands(unittest.TestCase):
         greedy = kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10")
         self.assertEqual((greedy[0], len(greedy[1])), (0, 11), greedy)
         self.assertEqual(greedy, kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--threads", "1"))
+        one = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--json")[1])
+        self.assertEqual(one["decoded_passes"], one["passes"], one)  # with weights as they are in the file
+        self.assertGreater(one["bytes_a_pass"], 4096)
+        narrow = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--numbers", "BF16", "--json")[1])
+        self.assertEqual(narrow["decoded_passes"], 0, narrow)
         several = kw("lm", "generate", model, "--prompt", "ABCDE", "--prompt", "F", "--tokens", "10", "--unmask", "static", "--steps", "2", "--json")
         self.assertEqual([len(text) for text in json.loads(several[1])["texts"]], [10, 10])
         drawn = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "12", "--samples", "3", "--temperature", "1", "--json")[1])
