@@ -282,6 +282,10 @@ Result<Json> Requests::answer_checked(const Json& request, const Tell& tell) {
   if (what == "train") {
     std::optional<Clock::time_point> told;
     const auto tell_now_and_then = [&](const Json& progress) {
+      if (progress.contains("checkpoint")) {
+        tell(progress);
+        return true;
+      }
       if (!told || seconds_since(*told) > 1 || progress["done"] == progress["of"]) {
         tell({{"progress", progress}});
         told = Clock::now();
