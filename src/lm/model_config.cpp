@@ -149,13 +149,13 @@ Result<ModelConfig> read_config(const Json& json) {
   config.context = whole(json, "max_position_embeddings", 2048);
   config.norm_epsilon = real(json, "rms_norm_eps", 1e-6);
   config.tied_embeddings = is_true(json, "tie_word_embeddings");
-  if (config.family == Family::qwen2) {
-    config.qkv_bias = true;
-  } else {
-    config.qkv_bias = config.output_bias = is_true(json, "attention_bias");
-    config.mlp_bias = config.family == Family::llama && is_true(json, "mlp_bias");
-  }
-  if (config.family == Family::sdar) {
+  const bool sdar = config.family == Family::sdar;
+  config.output_bias = config.family != Family::qwen2 && is_true(json, "attention_bias");
+  config.qkv_bias = config.family == Family::qwen2 || config.output_bias || (sdar && is_true(json, "qkv_bias"));
+  config.mlp_bias = (config.family == Family::llama || sdar) && is_true(json, "mlp_bias");
+  config.head_norms =
+      config.family == Family::qwen3 || (sdar && (!json.contains("head_norms") || is_true(json, "head_norms")));
+  if (sdar) {
     config.block_length = whole(json, "block_size", whole(json, "block_length", 4));
     config.mask_id = whole(json, "mask_token_id", 151669);
   }
@@ -217,6 +217,7 @@ Result<ModelConfig> read_gguf(const Gguf& gguf) {
   config.tied_embeddings = !gguf.tensors.contains("output.weight");
   config.qkv_bias = gguf.tensors.contains("blk.0.attn_q.bias");
   config.output_bias = gguf.tensors.contains("blk.0.attn_output.bias");
+  config.head_norms = config.family == Family::qwen3 || gguf.tensors.contains("blk.0.attn_q_norm.weight");
   if (config.family == Family::sdar) {
     config.block_length = 4;
     KW_TRY(const Json mask, need("tokenizer.ggml.mask_token_id"));
@@ -350,7 +351,7 @@ std::map<std::string, ExpectedTensor> expected_tensors(const ModelConfig& config
       norm(fmt::format("model.layers.{}.input_layernorm", layer));
       norm(fmt::format("model.layers.{}.post_attention_layernorm", layer));
     }
-    if (config.has_head_norms()) {
+    if (config.head_norms) {
       all[fmt::format("model.layers.{}.self_attn.q_norm.weight", layer)] = {{config.head_size}};
       all[fmt::format("model.layers.{}.self_attn.k_norm.weight", layer)] = {{config.head_size}};
     }

@@ -49,6 +49,9 @@ struct ModelConfig {
   Rope rope;
   bool tied_embeddings = false;
   bool qkv_bias = false, output_bias = false, mlp_bias = false;
+  // Norms of every head's queries and keys: Qwen3 and SDAR have them, but not a block-diffusion model that was made of
+  // another family ("head_norms": false in its config.json).
+  bool head_norms = false;
   std::int64_t block_length = 1;        // of SDAR: tokens that see each other
   std::optional<std::int64_t> mask_id;  // of SDAR
   std::int64_t token_types = 0;         // of BERT
@@ -59,7 +62,6 @@ struct ModelConfig {
   bool is_causal() const { return family != Family::bert; }
   // Position i of a block-diffusion model predicts token i, of the others token i + 1.
   bool predicts_next() const { return family != Family::sdar; }
-  bool has_head_norms() const { return family == Family::qwen3 || family == Family::sdar; }
 };
 
 Result<ModelConfig> config_from_json(const Json& json);

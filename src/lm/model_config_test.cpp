@@ -42,6 +42,26 @@ TEST(ModelConfig, RefusesWhatItCannotRun) {
   EXPECT_EQ(error_of({{"model_type", "llama"}}).find("num_hidden_layers") == std::string::npos, false);
 }
 
+// A block-diffusion model that was made of a Llama or Qwen2 model: no norms of heads, and its biases.
+TEST(ModelConfig, ReadsWhatWasAdaptedFromOtherFamilies) {
+  Json json = small_llama();
+  json["model_type"] = "sdar";
+  json["mask_token_id"] = 9;
+  json["head_dim"] = 4;
+  auto config = config_from_json(json);
+  EXPECT_TRUE(config->head_norms);
+  EXPECT_FALSE(config->qkv_bias || config->output_bias || config->mlp_bias);
+  EXPECT_TRUE(expected_tensors(*config).contains("model.layers.0.self_attn.q_norm.weight"));
+  json["head_norms"] = false;
+  json["qkv_bias"] = json["mlp_bias"] = true;
+  config = config_from_json(json);
+  const auto expected = expected_tensors(*config);
+  EXPECT_FALSE(expected.contains("model.layers.0.self_attn.q_norm.weight"));
+  EXPECT_TRUE(expected.contains("model.layers.0.self_attn.q_proj.bias"));
+  EXPECT_FALSE(expected.contains("model.layers.0.self_attn.o_proj.bias"));
+  EXPECT_TRUE(expected.contains("model.layers.0.mlp.up_proj.bias"));
+}
+
 // As the folder of SDAR-4B says it: Qwen3-4B's shapes, whose parameters are published.
 TEST(ModelConfig, ReadsAnSdarFolder) {
   const auto config =

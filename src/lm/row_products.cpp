@@ -1,11 +1,9 @@
 #include "lm/row_products.h"
 
-#include <algorithm>
 #include <bit>
-#include <cassert>
-#include <cstring>
 
 #include "core/half.h"
+#include "lm/row_products_tiles.h"
 
 namespace kw::lm {
 namespace {
@@ -17,76 +15,44 @@ T load(const std::byte* from) {
   return value;
 }
 
-float value_at(const std::byte* element, float) { return load<float>(element); }
-float value_at(const std::byte* element, Half) {
-  return static_cast<float>(to_double(Half{load<std::uint16_t>(element)}));
-}
-float value_at(const std::byte* element, Brain) {
-  return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(element)} << 16);
-}
+// One float at a time, on every processor.
+struct One {
+  using Register = float;
+  static constexpr int count = 1, vectors = 4;
 
-template <class Element>
-void plain_products(const std::byte* first, std::int64_t rows, std::int64_t columns, const float* x, float* y) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    float sum = 0;
-    for (std::int64_t i = 0; i < columns; ++i, first += sizeof(Element)) sum += value_at(first, Element{}) * x[i];
-    y[row] = sum;
-  }
-}
+  static float everywhere(float value) { return value; }
+  static float add(float a, float b) { return a + b; }
+  static float multiply(float a, float b) { return a * b; }
+  static float multiply_add(float a, float b, float c) { return a * b + c; }
+  static void store(float value, float* to) { *to = value; }
 
-// Blocks become floats by the one reader that there is of them.
-template <StoredType type>
-void plain_block_products(const std::byte* first, std::int64_t rows, std::int64_t columns, const float* x, float* y) {
-  const TypeFacts facts = facts_of(type);
-  std::vector<float> values(static_cast<std::size_t>(columns));
-  const std::int64_t row_bytes = columns / facts.block_elements * facts.block_bytes;
-  for (std::int64_t row = 0; row < rows; ++row, first += row_bytes) {
-    const Status read =
-        to_floats({.type = type, .shape = {1, columns}, .bytes = {first, static_cast<std::size_t>(row_bytes)}}, values);
-    assert(read.ok());  // these types hold real numbers
-    plain_products<float>(reinterpret_cast<const std::byte*>(values.data()), 1, columns, x, y + row);
+  static float floats(const std::byte* from) { return load<float>(from); }
+  static float halves(const std::byte* from) { return static_cast<float>(to_double(Half{load<std::uint16_t>(from)})); }
+  static float brains(const std::byte* from) {
+    return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(from)} << 16);
   }
-}
+  static float half_everywhere(const std::byte* from) { return halves(from); }
+  static float bytes(const std::byte* from) { return static_cast<float>(load<std::int8_t>(from)); }
+  static float low_fours(const std::byte* from) { return static_cast<float>(load<std::uint8_t>(from) & 15); }
+  static float high_fours(const std::byte* from) { return static_cast<float>(load<std::uint8_t>(from) >> 4); }
 
-RowProducts plain_row_products(StoredType type) {
-  switch (type) {
-    case StoredType::f32:
-      return plain_products<float>;
-    case StoredType::f16:
-      return plain_products<Half>;
-    case StoredType::bf16:
-      return plain_products<Brain>;
-    case StoredType::q4_0:
-      return plain_block_products<StoredType::q4_0>;
-    case StoredType::q4_1:
-      return plain_block_products<StoredType::q4_1>;
-    case StoredType::q8_0:
-      return plain_block_products<StoredType::q8_0>;
-    default:
-      return nullptr;
-  }
-}
+  static float sum(float value) { return value; }
+  static void store_sums(float a, float b, float c, float d, float* to) { to[0] = a, to[1] = b, to[2] = c, to[3] = d; }
+};
 
 }  // namespace
 
 std::vector<RowProductWay> row_product_ways(StoredType type) {
   std::vector<RowProductWay> ways;
-  const auto add = [&](const char* name, RowProducts products) {
-    if (products != nullptr) ways.push_back({name, products});
+  const auto add = [&](RowProductWay way) {
+    if (way.products != nullptr) ways.push_back(std::move(way));
   };
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) add("avx512", avx512_row_products(type));
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add("avx2", avx2_row_products(type));
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) add(avx512_row_products(type));
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add(avx2_row_products(type));
 #endif
-  add("plain", plain_row_products(type));
+  add({"plain", tiles::products_of<One>(type), tiles::mix_rows<One>});
   return ways;
-}
-
-void mix_rows(const float* rows, std::int64_t count, std::int64_t columns, const float* shares, float* y) {
-  std::fill_n(y, columns, 0.0f);
-  for (std::int64_t row = 0; row < count; ++row, rows += columns) {
-    for (std::int64_t i = 0; i < columns; ++i) y[i] += shares[row] * rows[i];
-  }
 }
 
 }  // namespace kw::lm

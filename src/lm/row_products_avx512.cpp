@@ -1,148 +1,76 @@
-// Sixteen elements at a time. Functions carry their instruction set, the file is compiled for every processor.
+// Sixteen floats at a time. Functions carry their instruction set, the file is compiled for every processor.
 #include "lm/row_products.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#define KW_LANES __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c,fma")))
+#include "lm/row_products_tiles.h"
+
 namespace kw::lm {
 namespace {
 
-#define KW_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c,fma"), always_inline)) inline
+struct Sixteen {
+  using Register = __m512;
+  static constexpr int count = 16, vectors = 4;  // 16 sums of the 32 registers
 
-// Of each type: how many elements are read at once, from how many bytes, and their products with x added to a sum.
-struct Floats {
-  static constexpr int elements = 16, bytes = 64;
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
-    return _mm512_fmadd_ps(_mm512_loadu_ps(from), _mm512_loadu_ps(x), sum);
+  KW_LANES_INLINE static __m512 everywhere(float value) { return _mm512_set1_ps(value); }
+  KW_LANES_INLINE static __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+  KW_LANES_INLINE static __m512 multiply(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
+  KW_LANES_INLINE static __m512 multiply_add(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+  KW_LANES_INLINE static void store(__m512 values, float* to) { _mm512_storeu_ps(to, values); }
+
+  KW_LANES_INLINE static __m512 floats(const std::byte* from) { return _mm512_loadu_ps(from); }
+  KW_LANES_INLINE static __m512 halves(const std::byte* from) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }
-};
-
-struct Halves {
-  static constexpr int elements = 16, bytes = 32;
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
+  KW_LANES_INLINE static __m512 brains(const std::byte* from) {
     const __m256i stored = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    return _mm512_fmadd_ps(_mm512_cvtph_ps(stored), _mm512_loadu_ps(x), sum);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(stored), 16));
   }
-};
-
-struct Brains {
-  static constexpr int elements = 16, bytes = 32;
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
-    const __m256i stored = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(stored), 16);
-    return _mm512_fmadd_ps(_mm512_castsi512_ps(wide), _mm512_loadu_ps(x), sum);
+  KW_LANES_INLINE static __m512 half_everywhere(const std::byte* from) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from, sizeof bits);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(static_cast<short>(bits)));
   }
-};
-
-KW_AVX512 __m512 half_everywhere(const std::byte* from) {
-  std::uint16_t bits = 0;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  return _mm512_cvtph_ps(_mm256_set1_epi16(static_cast<short>(bits)));
-}
-
-// Sixteen bytes of two four-bit values each: element i low, element i + 16 high.
-struct Fours {
-  __m512 low, high;
-};
-KW_AVX512 Fours fours_at(const std::byte* from) {
-  const __m512i both = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-  return {_mm512_cvtepi32_ps(_mm512_and_si512(both, _mm512_set1_epi32(15))),
-          _mm512_cvtepi32_ps(_mm512_srli_epi32(both, 4))};
-}
-
-struct Q4_0 {
-  static constexpr int elements = 32, bytes = 18;
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
-    const Fours fours = fours_at(from + 2);
-    const __m512 eight = _mm512_set1_ps(8);
-    __m512 own = _mm512_mul_ps(_mm512_sub_ps(fours.low, eight), _mm512_loadu_ps(x));
-    own = _mm512_fmadd_ps(_mm512_sub_ps(fours.high, eight), _mm512_loadu_ps(x + 16), own);
-    return _mm512_fmadd_ps(half_everywhere(from), own, sum);
-  }
-};
-
-struct Q4_1 {
-  static constexpr int elements = 32, bytes = 20;
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
-    const Fours fours = fours_at(from + 4);
-    const __m512 scale = half_everywhere(from), least = half_everywhere(from + 2);
-    sum = _mm512_fmadd_ps(_mm512_fmadd_ps(scale, fours.low, least), _mm512_loadu_ps(x), sum);
-    return _mm512_fmadd_ps(_mm512_fmadd_ps(scale, fours.high, least), _mm512_loadu_ps(x + 16), sum);
-  }
-};
-
-struct Q8_0 {
-  static constexpr int elements = 32, bytes = 34;
-  KW_AVX512 static __m512 sixteen(const std::byte* from) {
+  KW_LANES_INLINE static __m512 bytes(const std::byte* from) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
   }
-  KW_AVX512 static __m512 add(const std::byte* from, const float* x, __m512 sum) {
-    __m512 own = _mm512_mul_ps(sixteen(from + 2), _mm512_loadu_ps(x));
-    own = _mm512_fmadd_ps(sixteen(from + 18), _mm512_loadu_ps(x + 16), own);
-    return _mm512_fmadd_ps(half_everywhere(from), own, sum);
+  KW_LANES_INLINE static __m512i wide_bytes(const std::byte* from) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  KW_LANES_INLINE static __m512 low_fours(const std::byte* from) {
+    return _mm512_cvtepi32_ps(_mm512_and_si512(wide_bytes(from), _mm512_set1_epi32(15)));
+  }
+  KW_LANES_INLINE static __m512 high_fours(const std::byte* from) {
+    return _mm512_cvtepi32_ps(_mm512_srli_epi32(wide_bytes(from), 4));
+  }
+
+  // With a mask of all: g++ 12 takes what the others leave undefined for a mistake.
+  KW_LANES_INLINE static __m128 quarters_summed(__m512 values) {
+    const __m256 half =
+        _mm256_add_ps(_mm512_maskz_extractf32x8_ps(0xFF, values, 0), _mm512_maskz_extractf32x8_ps(0xFF, values, 1));
+    return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  }
+  KW_LANES_INLINE static __m512 pairs_summed(__m512 a, __m512 b) {
+    return _mm512_add_ps(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b));
+  }
+  KW_LANES_INLINE static float sum(__m512 values) {
+    const __m128 four = quarters_summed(values), two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+  // The four sums are made together: of each register's pairs, of pairs of pairs, and of what then is in each quarter.
+  KW_LANES_INLINE static void store_sums(__m512 a, __m512 b, __m512 c, __m512 d, float* to) {
+    const __m512 ab = pairs_summed(a, b), cd = pairs_summed(c, d);
+    const __m512 all = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xEE));
+    _mm_storeu_ps(to, quarters_summed(all));
   }
 };
-
-// Elements of a row that fill no vector: copied into one with zeros after them.
-template <class Type>
-KW_AVX512 float rest_of_row(const std::byte* from, const float* x, std::int64_t count) {
-  std::byte stored[Type::bytes] = {};
-  float inputs[Type::elements] = {};
-  __builtin_memcpy(stored, from, static_cast<std::size_t>(count * Type::bytes / Type::elements));
-  __builtin_memcpy(inputs, x, static_cast<std::size_t>(count) * sizeof(float));
-  return _mm512_reduce_add_ps(Type::add(stored, inputs, _mm512_setzero_ps()));
-}
-
-// Four rows share what is read of x, and keep more of the memory's requests under way than one would.
-template <class Type>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c,fma"))) void products(const std::byte* first,
-                                                                                     std::int64_t rows,
-                                                                                     std::int64_t columns,
-                                                                                     const float* x, float* y) {
-  const std::int64_t vectors = columns / Type::elements, left = columns % Type::elements;
-  const std::int64_t row_bytes = columns * Type::bytes / Type::elements;
-  std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4, first += 4 * row_bytes) {
-    __m512 sums[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
-    for (std::int64_t i = 0; i < vectors; ++i) {
-      for (int k = 0; k < 4; ++k) {
-        sums[k] = Type::add(first + k * row_bytes + i * Type::bytes, x + i * Type::elements, sums[k]);
-      }
-    }
-    for (int k = 0; k < 4; ++k) {
-      y[row + k] = _mm512_reduce_add_ps(sums[k]);
-      if (left > 0)
-        y[row + k] +=
-            rest_of_row<Type>(first + k * row_bytes + vectors * Type::bytes, x + vectors * Type::elements, left);
-    }
-  }
-  for (; row < rows; ++row, first += row_bytes) {
-    __m512 sum = _mm512_setzero_ps();
-    for (std::int64_t i = 0; i < vectors; ++i) sum = Type::add(first + i * Type::bytes, x + i * Type::elements, sum);
-    y[row] = _mm512_reduce_add_ps(sum);
-    if (left > 0) y[row] += rest_of_row<Type>(first + vectors * Type::bytes, x + vectors * Type::elements, left);
-  }
-}
 
 }  // namespace
 
-RowProducts avx512_row_products(StoredType type) {
-  switch (type) {
-    case StoredType::f32:
-      return products<Floats>;
-    case StoredType::f16:
-      return products<Halves>;
-    case StoredType::bf16:
-      return products<Brains>;
-    case StoredType::q4_0:
-      return products<Q4_0>;
-    case StoredType::q4_1:
-      return products<Q4_1>;
-    case StoredType::q8_0:
-      return products<Q8_0>;
-    default:
-      return nullptr;
-  }
+RowProductWay avx512_row_products(StoredType type) {
+  return {"avx512", tiles::products_of<Sixteen>(type), tiles::mix_rows<Sixteen>};
 }
 
 }  // namespace kw::lm

@@ -44,23 +44,31 @@ TEST_P(StoredAs, EveryWayGivesTheSumOfTheReadersValues) {
     for (std::int64_t columns : {1, 15, 16, 64, 103}) {
       columns *= facts.block_elements;
       const auto bytes = drawn_matrix(GetParam(), rows, columns);
-      std::vector<float> values(static_cast<std::size_t>(rows * columns)), x(static_cast<std::size_t>(columns));
+      constexpr std::int64_t kVectors = 7;  // more than any tile takes at once, and some are left
+      const std::int64_t step = rows + 1;
+      std::vector<float> values(static_cast<std::size_t>(rows * columns)),
+          x(static_cast<std::size_t>(kVectors * columns));
       ASSERT_TRUE(to_floats({.type = GetParam(), .shape = {rows, columns}, .bytes = bytes}, values).ok());
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) + 0.25f;
       for (const RowProductWay& way : ways) {
-        std::vector<float> y(static_cast<std::size_t>(rows) + 1, -77);
-        way.products(bytes.data(), rows, columns, x.data(), y.data());
-        for (std::int64_t row = 0; row < rows; ++row) {
-          double sum = 0, size = 0;
-          for (std::int64_t i = 0; i < columns; ++i) {
-            const double term = static_cast<double>(values[static_cast<std::size_t>(row * columns + i)]) *
-                                x[static_cast<std::size_t>(i)];
-            sum += term;
-            size += std::abs(term);
+        for (std::int64_t count = 1; count <= kVectors; ++count) {
+          std::vector<float> y(static_cast<std::size_t>(count * step), -77);
+          way.products({bytes.data(), rows, columns}, {.x = x.data(), .count = count, .y = y.data(), .step = step});
+          for (std::int64_t k = 0; k < count; ++k) {
+            for (std::int64_t row = 0; row < rows; ++row) {
+              double sum = 0, size = 0;
+              for (std::int64_t i = 0; i < columns; ++i) {
+                const double term = static_cast<double>(values[static_cast<std::size_t>(row * columns + i)]) *
+                                    x[static_cast<std::size_t>(k * columns + i)];
+                sum += term;
+                size += std::abs(term);
+              }
+              ASSERT_NEAR(y[static_cast<std::size_t>(k * step + row)], sum, size * 2e-5 + 1e-6)
+                  << way.name << " " << rows << "x" << columns << " vector " << k << " of " << count;
+            }
+            EXPECT_EQ(y[static_cast<std::size_t>(k * step + rows)], -77) << way.name;  // nothing past the rows
           }
-          EXPECT_NEAR(y[static_cast<std::size_t>(row)], sum, size * 2e-5 + 1e-6) << way.name << rows << "x" << columns;
         }
-        EXPECT_EQ(y.back(), -77) << way.name;  // nothing is written past the rows
       }
     }
   }
@@ -74,10 +82,20 @@ INSTANTIATE_TEST_SUITE_P(Types, StoredAs,
 TEST(RowProducts, LeavesOtherTypesToTheReader) { EXPECT_TRUE(row_product_ways(StoredType::q6_k).empty()); }
 
 TEST(RowProducts, MixesRowsByTheirShares) {
-  const std::vector<float> rows = {1, 2, 3, 10, 20, 30}, shares = {0.5f, 0.25f};
-  std::vector<float> y(3, -1);
-  mix_rows(rows.data(), 2, 3, shares.data(), y.data());
-  EXPECT_EQ(y, (std::vector<float>{3, 6, 9}));
+  for (const RowProductWay& way : row_product_ways(StoredType::f32)) {
+    for (const std::int64_t columns : {3, 16, 64, 171}) {
+      std::vector<float> rows(static_cast<std::size_t>(3 * columns));
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::sin(static_cast<float>(i));
+      const std::vector<float> shares = {0.5f, 0.25f, 2};
+      std::vector<float> y(static_cast<std::size_t>(columns) + 1, -77);
+      way.mix(rows.data(), 3, columns, shares.data(), y.data());
+      for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+        const auto width = static_cast<std::size_t>(columns);
+        EXPECT_NEAR(y[i], 0.5f * rows[i] + 0.25f * rows[width + i] + 2 * rows[2 * width + i], 1e-6) << way.name;
+      }
+      EXPECT_EQ(y.back(), -77) << way.name;
+    }
+  }
 }
 
 }  // namespace

@@ -54,6 +54,10 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
 
 std::filesystem::path part_of(const std::filesystem::path& out);
 
+// What config.json says of a model: of a GGUF file, made of its metadata. Scaled rotary embedding of such a file is an
+// Error.
+Result<Json> config_json_of(const ModelFiles& files);
+
 // The tokenizer's files: of a folder as they are, of a GGUF file as tokenizer.json.
 Status write_tokenizer(const ModelFiles& files, const std::filesystem::path& folder);
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/half.h"
+#include "lm/token_steps.h"
 
 namespace kw::lm {
 namespace {
@@ -17,13 +18,6 @@ namespace {
 enum LinearIndex : std::size_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
 
 constexpr std::int64_t kLeastBytesAThread = 64 << 10;  // below, starting a thread takes longer than it saves
-
-void normalise(const float* x, std::span<const float> weight, double epsilon, float* y) {
-  double squares = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i) squares += static_cast<double>(x[i]) * x[i];
-  const auto scale = static_cast<float>(1 / std::sqrt(squares / static_cast<double>(weight.size()) + epsilon));
-  for (std::size_t i = 0; i < weight.size(); ++i) y[i] = x[i] * scale * weight[i];
-}
 
 }  // namespace
 
@@ -124,9 +118,7 @@ class Decoder::Reader {
 Result<Decoder> Decoder::open(const ModelFiles& files) {
   Decoder decoder;
   const ModelConfig& config = decoder.config_ = files.config;
-  if (!config.is_causal() || !config.predicts_next()) {
-    return fail("a {} model does not generate text token by token", name_of(config.family));
-  }
+  if (!config.is_causal()) return fail("a {} model does not generate text token by token", name_of(config.family));
   Reader read(files.tensors);
   decoder.embedding_ = read.matrix("model.embed_tokens.weight");
   decoder.head_ = config.tied_embeddings ? decoder.embedding_ : read.matrix("lm_head.weight");
@@ -147,32 +139,28 @@ Result<Decoder> Decoder::open(const ModelFiles& files) {
     layer.key_norm = read.floats(in + "self_attn.k_norm.weight");
   }
   if (!read.status.ok()) return at(files.path.string(), read.status.error());
-  const auto sized = [](std::vector<float>& values, std::int64_t count) {
-    values.resize(static_cast<std::size_t>(count));
-  };
-  sized(decoder.cosines_, config.head_size / 2);
-  sized(decoder.sines_, config.head_size / 2);
-  sized(decoder.hidden_, config.width);
-  sized(decoder.normed_, config.width);
-  sized(decoder.queries_, config.heads * config.head_size);
-  sized(decoder.mixed_, config.heads * config.head_size);
-  sized(decoder.keys_, config.kv_heads * config.head_size);
-  sized(decoder.values_, config.kv_heads * config.head_size);
-  sized(decoder.gate_, config.inner_width);
-  sized(decoder.up_, config.inner_width);
-  sized(decoder.logits_, config.vocabulary);
   decoder.between_.resize(3);
   return decoder;
 }
 
+std::int64_t Decoder::bytes_a_pass() const {
+  std::int64_t sum = std::ssize(head_.stored.bytes);
+  for (const DecoderLayer& layer : layers_) {
+    for (const Product& product : layer.linears) {
+      for (const Matrix* const one : {&product.whole, &product.down, &product.up}) sum += std::ssize(one->stored.bytes);
+    }
+  }
+  return sum;
+}
+
 // All jobs at once, so that threads are started as seldom as can be: the first factors, then what needs them.
-void Decoder::multiply(std::span<const Job> jobs, const float* x) {
+void Decoder::multiply(std::span<const Job> jobs, const float* x, std::int64_t count) {
   struct Part {
     const Matrix* matrix;
     const float* x;
     float* y;
   };
-  const auto run = [](std::span<const Part> parts) {
+  const auto run = [count](std::span<const Part> parts) {
     std::int64_t rows = 0, bytes = 0;
     for (const Part& part : parts) rows += part.matrix->rows, bytes += std::ssize(part.matrix->stored.bytes);
     if (rows == 0) return;
@@ -181,15 +169,19 @@ void Decoder::multiply(std::span<const Job> jobs, const float* x) {
     at::parallel_for(0, rows, least_rows, [&](std::int64_t begin, std::int64_t end) {
       std::int64_t before = 0;
       for (const Part& part : parts) {
-        const std::int64_t from = std::max(begin - before, std::int64_t{0}),
-                           to = std::min(end - before, part.matrix->rows);
+        const Matrix& matrix = *part.matrix;
+        const std::int64_t from = std::max(begin - before, std::int64_t{0}), to = std::min(end - before, matrix.rows);
         if (from < to) {
-          part.matrix->products(part.matrix->stored.bytes.data() + from * part.matrix->row_bytes, to - from,
-                                part.matrix->columns, part.x, part.y + from);
+          matrix.products({matrix.stored.bytes.data() + from * matrix.row_bytes, to - from, matrix.columns},
+                          {.x = part.x, .count = count, .y = part.y + from, .step = matrix.rows});
         }
-        before += part.matrix->rows;
+        before += matrix.rows;
       }
     });
+  };
+  const auto sized = [count](std::vector<float>& values, std::int64_t each) {
+    values.resize(static_cast<std::size_t>(count * each));
+    return values.data();
   };
   std::vector<Part> first, second;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -198,120 +190,180 @@ void Decoder::multiply(std::span<const Job> jobs, const float* x) {
       first.push_back({&product.whole, x, jobs[i].y});
       continue;
     }
-    // With a pivot the first factor's answers are rows of the whole themselves: the second's come after them.
-    const bool pivot = !product.rows.empty();
-    between_[i].resize(static_cast<std::size_t>(product.down.rows + (pivot ? product.up.rows : 0)));
-    first.push_back({&product.down, x, between_[i].data()});
-    second.push_back({&product.up, between_[i].data(), pivot ? between_[i].data() + product.down.rows : jobs[i].y});
+    float* const down = sized(between_[i].down, product.down.rows);
+    first.push_back({&product.down, x, down});
+    second.push_back({&product.up, down, product.rows.empty() ? jobs[i].y : sized(between_[i].up, product.up.rows)});
   }
   run(first);
   run(second);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Product& product = *jobs[i].product;
-    for (std::size_t k = 0; k < product.rows.size(); ++k) {
-      jobs[i].y[k] = between_[i][static_cast<std::size_t>(product.rows[k])];
+    for (std::int64_t token = 0; token < count; ++token) {
+      float* const y = jobs[i].y + token * product.outputs();
+      // With a pivot the first factor's answers are rows of the whole themselves, and the second's come after them.
+      for (std::size_t k = 0; k < product.rows.size(); ++k) {
+        const std::int64_t row = product.rows[k], above = product.down.rows;
+        y[k] = row < above ? between_[i].down[static_cast<std::size_t>(token * above + row)]
+                           : between_[i].up[static_cast<std::size_t>(token * product.up.rows + row - above)];
+      }
+      for (std::size_t k = 0; k < product.bias.size(); ++k) y[k] += product.bias[k];
     }
-    for (std::size_t k = 0; k < product.bias.size(); ++k) jobs[i].y[k] += product.bias[k];
   }
 }
 
-void Decoder::turn(float* head) const {
-  const std::size_t half = cosines_.size();
-  for (std::size_t i = 0; i < half; ++i) {
-    const float low = head[i], high = head[i + half];
-    head[i] = low * cosines_[i] - high * sines_[i];
-    head[i + half] = high * cosines_[i] + low * sines_[i];
+// Norm and rotary embedding of the queries or keys of all tokens.
+void Decoder::prepare(std::vector<float>& heads, std::int64_t count, const std::vector<float>& norm) {
+  const auto size = static_cast<std::size_t>(config_.head_size), half = size / 2;
+  for (std::size_t token = 0; token < tokens_.size(); ++token) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      float* const head = heads.data() + (token * static_cast<std::size_t>(count) + i) * size;
+      if (!norm.empty()) normalise(head, norm, config_.norm_epsilon, head);
+      rotate({head, size}, {cosines_.data() + token * half, half}, {sines_.data() + token * half, half});
+    }
   }
 }
 
 // `mixed_` from queries_, keys_ and values_, with all keys and values before them.
 void Decoder::attend(std::size_t index, KeyValueCache& cache) {
-  const std::int64_t size = config_.head_size, place = cache.length, count = place + 1;
-  const std::int64_t group = config_.heads / config_.kv_heads;
-  const auto room_for = [&](at::Tensor& kept) {
-    if (kept.defined() && kept.size(2) >= count) return;
-    at::Tensor larger = at::empty({1, config_.kv_heads, std::max<std::int64_t>(2 * count, 64), size}, at::kFloat);
-    if (place > 0) larger.slice(2, 0, place).copy_(kept.slice(2, 0, place));
-    kept = larger;
+  const std::int64_t size = config_.head_size, group = config_.heads / config_.kv_heads;
+  at::Tensor &keys = cache.keys[index], &values = cache.values[index];
+  assert(keys.is_contiguous() && values.is_contiguous() && keys.scalar_type() == at::kFloat);
+  const auto rows_of = [&](at::Tensor& kept, std::int64_t text, std::int64_t head) {
+    return kept.data_ptr<float>() + (text * config_.kv_heads + head) * kept.size(2) * size;
   };
-  room_for(cache.keys[index]);
-  room_for(cache.values[index]);
-  float *const keys = cache.keys[index].data_ptr<float>(), *const values = cache.values[index].data_ptr<float>();
-  const std::int64_t room = cache.keys[index].size(2), value_room = cache.values[index].size(2);
   const float scale = 1 / std::sqrt(static_cast<float>(size));
-  static const RowProducts products = row_product_ways(StoredType::f32).front().products;
+  static const RowProductWay way = row_product_ways(StoredType::f32).front();
+  std::int64_t most = 0;
+  for (const Token& token : tokens_) most = std::max(most, token.seen);
   at::parallel_for(
-      0, config_.kv_heads, std::max<std::int64_t>(1, 4096 / count), [&](std::int64_t begin, std::int64_t end) {
-        std::vector<float> scores(static_cast<std::size_t>(count));
+      0, config_.kv_heads, std::max<std::int64_t>(1, 4096 / (most * std::ssize(tokens_))),
+      [&](std::int64_t begin, std::int64_t end) {
+        std::vector<float> scores(static_cast<std::size_t>(group * most));
         for (std::int64_t head = begin; head < end; ++head) {
-          float *const own_keys = keys + head * room * size, *const own_values = values + head * value_room * size;
-          std::copy_n(keys_.data() + head * size, size, own_keys + place * size);
-          std::copy_n(values_.data() + head * size, size, own_values + place * size);
-          for (std::int64_t query = head * group; query < (head + 1) * group; ++query) {
-            products(reinterpret_cast<const std::byte*>(own_keys), count, size, queries_.data() + query * size,
-                     scores.data());
-            const float most = *std::ranges::max_element(scores);
-            float sum = 0;
-            for (float& score : scores) sum += score = std::exp((score - most) * scale);
-            for (float& score : scores) score /= sum;
-            mix_rows(own_values, count, size, scores.data(), mixed_.data() + query * size);
+          for (std::size_t i = 0; i < tokens_.size(); ++i) {
+            const Token& token = tokens_[i];
+            const std::int64_t from = (static_cast<std::int64_t>(i) * config_.kv_heads + head) * size;
+            std::copy_n(keys_.data() + from, size, rows_of(keys, token.text, head) + token.place * size);
+            std::copy_n(values_.data() + from, size, rows_of(values, token.text, head) + token.place * size);
+          }
+          for (std::size_t i = 0; i < tokens_.size(); ++i) {
+            const Token& token = tokens_[i];
+            const std::int64_t first = (static_cast<std::int64_t>(i) * config_.heads + head * group) * size;
+            way.products({reinterpret_cast<const std::byte*>(rows_of(keys, token.text, head)), token.seen, size},
+                         {.x = queries_.data() + first, .count = group, .y = scores.data(), .step = token.seen});
+            for (std::int64_t query = 0; query < group; ++query) {
+              float* const shares = scores.data() + query * token.seen;
+              become_shares({shares, static_cast<std::size_t>(token.seen)}, scale);
+              way.mix(rows_of(values, token.text, head), token.seen, size, shares,
+                      mixed_.data() + first + query * size);
+            }
           }
         }
       });
 }
 
-std::span<const float> Decoder::step(std::int32_t id, KeyValueCache& cache) {
-  assert(id >= 0 && id < config_.vocabulary);
-  const double epsilon = config_.norm_epsilon;
-  const std::int64_t size = config_.head_size;
-  if (cache.keys.empty()) {
-    cache.keys.resize(layers_.size());
-    cache.values.resize(layers_.size());
+// Room for these tokens, their embeddings and where they stand.
+void Decoder::begin(std::span<const Stretch> stretches, std::int64_t block) {
+  tokens_.clear();
+  for (const Stretch& stretch : stretches) {
+    const std::int64_t end = stretch.begin + std::ssize(stretch.ids);
+    for (std::int64_t place = stretch.begin; place < end; ++place) {
+      tokens_.push_back({.text = stretch.text, .place = place, .seen = std::min((place / block + 1) * block, end)});
+    }
   }
-  const auto row_bytes = static_cast<std::size_t>(embedding_.row_bytes);
-  const Status read =
-      to_floats({.type = embedding_.stored.type,
-                 .shape = {1, config_.width},
-                 .bytes = embedding_.stored.bytes.subspan(static_cast<std::size_t>(id) * row_bytes, row_bytes)},
-                hidden_);
-  assert(read.ok());
-  const auto add = [&](const std::vector<float>& more) {
-    for (std::size_t i = 0; i < hidden_.size(); ++i) hidden_[i] += more[i];
+  const auto sized = [&](std::vector<float>& values, std::int64_t each) {
+    values.resize(tokens_.size() * static_cast<std::size_t>(each));
   };
-  for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-    const float angle = static_cast<float>(cache.length) * frequencies_[i];
+  for (std::vector<float>* const one : {&hidden_, &normed_}) sized(*one, config_.width);
+  for (std::vector<float>* const one : {&queries_, &mixed_}) sized(*one, config_.heads * config_.head_size);
+  for (std::vector<float>* const one : {&keys_, &values_}) sized(*one, config_.kv_heads * config_.head_size);
+  for (std::vector<float>* const one : {&gate_, &up_}) sized(*one, config_.inner_width);
+  for (std::vector<float>* const one : {&cosines_, &sines_}) sized(*one, config_.head_size / 2);
+  const auto width = static_cast<std::size_t>(config_.width),
+             row_bytes = static_cast<std::size_t>(embedding_.row_bytes);
+  std::size_t token = 0;
+  for (const Stretch& stretch : stretches) {
+    for (const std::int32_t id : stretch.ids) {
+      assert(id >= 0 && id < config_.vocabulary);
+      const Status read =
+          to_floats({.type = embedding_.stored.type,
+                     .shape = {1, config_.width},
+                     .bytes = embedding_.stored.bytes.subspan(static_cast<std::size_t>(id) * row_bytes, row_bytes)},
+                    {hidden_.data() + token++ * width, width});
+      assert(read.ok());
+    }
+  }
+  for (std::size_t i = 0; i < cosines_.size(); ++i) {
+    const float angle =
+        static_cast<float>(tokens_[i / frequencies_.size()].place) * frequencies_[i % frequencies_.size()];
     cosines_[i] = static_cast<float>(std::cos(angle) * magnitude_);
     sines_[i] = static_cast<float>(std::sin(angle) * magnitude_);
   }
+}
+
+void Decoder::run(std::span<const Stretch> stretches, std::int64_t block, KeyValueCache& cache) {
+  begin(stretches, block);
+  const std::int64_t count = std::ssize(tokens_);
+  const double epsilon = config_.norm_epsilon;
+  const auto normalise_all = [&](const std::vector<float>& norm) {
+    for (std::size_t at = 0; at < hidden_.size(); at += norm.size()) {
+      normalise(hidden_.data() + at, norm, epsilon, normed_.data() + at);
+    }
+  };
+  const auto add = [&](const std::vector<float>& more) {
+    for (std::size_t i = 0; i < hidden_.size(); ++i) hidden_[i] += more[i];
+  };
   for (std::size_t index = 0; index < layers_.size(); ++index) {
     const DecoderLayer& layer = layers_[index];
-    normalise(hidden_.data(), layer.first_norm, epsilon, normed_.data());
+    normalise_all(layer.first_norm);
     multiply(std::array{Job{&layer.linears[kQuery], queries_.data()}, Job{&layer.linears[kKey], keys_.data()},
                         Job{&layer.linears[kValue], values_.data()}},
-             normed_.data());
-    const auto prepare = [&](std::vector<float>& heads, const std::vector<float>& norm) {
-      for (std::size_t begin = 0; begin < heads.size(); begin += static_cast<std::size_t>(size)) {
-        if (!norm.empty()) normalise(heads.data() + begin, norm, epsilon, heads.data() + begin);
-        turn(heads.data() + begin);
-      }
-    };
-    prepare(queries_, layer.query_norm);
-    prepare(keys_, layer.key_norm);
+             normed_.data(), count);
+    prepare(queries_, config_.heads, layer.query_norm);
+    prepare(keys_, config_.kv_heads, layer.key_norm);
     attend(index, cache);
-    multiply(std::array{Job{&layer.linears[kOutput], normed_.data()}}, mixed_.data());
+    multiply(std::array{Job{&layer.linears[kOutput], normed_.data()}}, mixed_.data(), count);
     add(normed_);
-    normalise(hidden_.data(), layer.second_norm, epsilon, normed_.data());
-    multiply(std::array{Job{&layer.linears[kGate], gate_.data()}, Job{&layer.linears[kUp], up_.data()}},
-             normed_.data());
-    for (std::size_t i = 0; i < gate_.size(); ++i) gate_[i] = gate_[i] / (1 + std::exp(-gate_[i])) * up_[i];
-    multiply(std::array{Job{&layer.linears[kDown], normed_.data()}}, gate_.data());
+    normalise_all(layer.second_norm);
+    multiply(std::array{Job{&layer.linears[kGate], gate_.data()}, Job{&layer.linears[kUp], up_.data()}}, normed_.data(),
+             count);
+    apply_gate(gate_, up_);
+    multiply(std::array{Job{&layer.linears[kDown], normed_.data()}}, gate_.data(), count);
     add(normed_);
   }
-  ++cache.length;
-  normalise(hidden_.data(), last_norm_, epsilon, hidden_.data());
+}
+
+std::span<float> Decoder::logits(std::span<const std::int64_t> tokens) {
+  const auto width = static_cast<std::size_t>(config_.width);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    assert(tokens[i] >= 0 && tokens[i] < std::ssize(tokens_) && tokens.size() <= tokens_.size());
+    normalise(hidden_.data() + static_cast<std::size_t>(tokens[i]) * width, last_norm_, config_.norm_epsilon,
+              normed_.data() + i * width);
+  }
+  logits_.resize(tokens.size() * static_cast<std::size_t>(config_.vocabulary));
   const Product head{.whole = head_};
-  multiply(std::array{Job{&head, logits_.data()}}, hidden_.data());
+  multiply(std::array{Job{&head, logits_.data()}}, normed_.data(), std::ssize(tokens));
   return logits_;
+}
+
+std::span<const float> Decoder::step(std::int32_t id, KeyValueCache& cache) {
+  const std::int64_t place = cache.length, count = place + 1;
+  cache.keys.resize(layers_.size());
+  cache.values.resize(layers_.size());
+  for (std::vector<at::Tensor>* const all : {&cache.keys, &cache.values}) {
+    for (at::Tensor& kept : *all) {
+      if (kept.defined() && kept.size(2) >= count) continue;
+      at::Tensor larger =
+          at::empty({1, config_.kv_heads, std::max<std::int64_t>(2 * count, 64), config_.head_size}, at::kFloat);
+      if (place > 0) larger.slice(2, 0, place).copy_(kept.slice(2, 0, place));
+      kept = larger;
+    }
+  }
+  const Stretch one = {.ids = {&id, 1}, .begin = place};
+  run({&one, 1}, 1, cache);
+  ++cache.length;
+  const std::int64_t token = 0;
+  return logits({&token, 1});
 }
 
 }  // namespace kw::lm

@@ -33,8 +33,8 @@ struct Row {
 class Filling {
  public:
   Filling(const Network& network, const std::vector<Blank>& blanks, const Sampling& sampling,
-          const Denoising& denoising, const std::function<bool(std::size_t, std::int32_t)>& tell)
-      : network_(network), blanks_(blanks), sampling_(sampling), denoising_(denoising), tell_(tell) {
+          const Denoising& denoising, const std::function<bool(std::size_t, std::int32_t)>& tell, Decoder* decoder)
+      : network_(network), decoder_(decoder), blanks_(blanks), sampling_(sampling), denoising_(denoising), tell_(tell) {
     block_ = denoising.block > 0 ? denoising.block : network.config().block_length;
     steps_ = denoising.steps > 0 ? std::min(denoising.steps, block_) : block_;
     made_.texts.resize(blanks.size());
@@ -131,17 +131,54 @@ class Filling {
     const std::int64_t rows = std::ssize(rows_);
     const auto whole = std::ranges::count_if(rows_, [&](const Row& row) { return row.block_is_whole(block_); });
     const std::int64_t width = 2 * whole >= rows ? 2 * block_ : block_;
-    std::int64_t keys = 0;
-    for (const Row& row : rows_) keys = std::max(keys, row.stored + width);
+    std::int64_t keys = 0, tokens = 0;
+    for (const Row& row : rows_) {
+      keys = std::max(keys, row.stored + width);
+      tokens += row.block_end(width) - row.stored;
+    }
     make_room(keys);
+    const bool few = decoder_ != nullptr && tokens <= Decoder::kMostTokens;
+    std::vector<std::int64_t> firsts = few ? run_decoder(width) : run_network(width, keys);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      Row& row = rows_[i];
+      if (!row.block_is_whole(block_)) continue;
+      row.stored += block_;
+      row.step = 0;
+      firsts[i] = width > block_ ? firsts[i] + block_ : -1;
+    }
+    unmask(firsts, few);
+  }
+
+  // Over `width` places of every row; where in the pass each row's first place is.
+  std::vector<std::int64_t> run_decoder(std::int64_t width) {
+    ++made_.decoded;
+    std::vector<Stretch> stretches;
+    std::vector<std::int64_t> firsts;
+    std::int64_t tokens = 0;
+    for (const Row& row : rows_) {
+      const std::int64_t count = row.block_end(width) - row.stored;
+      stretches.push_back({.ids = {row.ids.data() + row.stored, static_cast<std::size_t>(count)},
+                           .begin = row.stored,
+                           .text = std::ssize(firsts)});
+      firsts.push_back(tokens);
+      tokens += count;
+    }
+    decoder_->run(stretches, block_, cache_);
+    return firsts;
+  }
+
+  std::vector<std::int64_t> run_network(std::int64_t width, std::int64_t keys) {
+    const std::int64_t rows = std::ssize(rows_);
     at::Tensor ids = at::full({rows, width}, *network_.config().mask_id, at::kLong);
     at::Tensor begins = at::empty({rows, 1}, at::kLong), ends = at::empty({rows, 1, 1}, at::kLong);
+    std::vector<std::int64_t> firsts;
     for (std::int64_t i = 0; i < rows; ++i) {
       const Row& row = rows_[static_cast<std::size_t>(i)];
       std::copy(row.ids.begin() + row.stored, row.ids.begin() + row.block_end(width),
                 ids.data_ptr<std::int64_t>() + i * width);
       begins.data_ptr<std::int64_t>()[i] = row.stored;
       ends.data_ptr<std::int64_t>()[i] = std::ssize(row.ids);
+      firsts.push_back(i * width);
     }
     const at::Tensor places = begins + at::arange(width).view({1, -1}), key_places = at::arange(keys).view({1, 1, -1});
     const at::Tensor block_ends = ((at::floor_divide(places, block_) + 1) * block_).unsqueeze(-1);
@@ -150,21 +187,27 @@ class Filling {
         places, ((key_places < block_ends) & (key_places < ends)) | (key_places == places.unsqueeze(-1)));
     pass.cache = &cache_;
     pass.places = places.view({rows, 1, width, 1}).to(network_.options().device());
-    const at::Tensor states = network_.run(ids, pass);
-    std::vector<std::int64_t> firsts;  // in the states, of each row's block that is to be filled
-    for (std::int64_t i = 0; i < rows; ++i) {
-      Row& row = rows_[static_cast<std::size_t>(i)];
-      firsts.push_back(i * width);
-      if (!row.block_is_whole(block_)) continue;
-      row.stored += block_;
-      row.step = 0;
-      firsts.back() = width > block_ ? i * width + block_ : -1;
-    }
-    unmask(states.reshape({rows * width, -1}), firsts);
+    states_ = network_.run(ids, pass).reshape({rows * width, -1});
+    return firsts;
   }
 
-  void unmask(const at::Tensor& states, const std::vector<std::int64_t>& firsts) {
-    std::vector<std::int64_t> wanted;  // rows of `states`: masked places
+  // Logits at these places of the last pass, of which the mask has none.
+  at::Tensor logits_at(const std::vector<std::int64_t>& wanted, bool of_decoder) {
+    at::Tensor logits;
+    if (of_decoder) {
+      const auto made = decoder_->logits(wanted);
+      logits = at::from_blob(made.data(), {std::ssize(wanted), network_.config().vocabulary}, at::kFloat);
+    } else {
+      const at::Tensor some = at::tensor(wanted, at::kLong).to(states_.device());
+      logits = network_.head(states_.index_select(0, some)).to(at::kFloat).cpu();
+    }
+    logits.select(1, *network_.config().mask_id).fill_(-INFINITY);
+    return logits;
+  }
+
+  // Fills of each row's block, whose first place in the pass is in `firsts`, what is sure enough; -1: nothing.
+  void unmask(const std::vector<std::int64_t>& firsts, bool of_decoder) {
+    std::vector<std::int64_t> wanted;  // masked places
     const auto for_masked = [&](const std::function<void(Row&, std::int64_t first, std::int64_t place)>& act) {
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         Row& row = rows_[i];
@@ -175,9 +218,7 @@ class Filling {
     };
     for_masked([&](Row& row, std::int64_t first, std::int64_t place) { wanted.push_back(first + place - row.stored); });
     if (wanted.empty()) return;
-    const at::Tensor some = at::tensor(wanted, at::kLong).to(states.device());
-    const at::Tensor logits = network_.head(states.index_select(0, some)).to(at::kFloat).cpu();
-    logits.select(1, *network_.config().mask_id).fill_(-INFINITY);
+    const at::Tensor logits = logits_at(wanted, of_decoder);
     struct Guess {
       std::vector<std::size_t> places;
       std::vector<Chosen> chosen;
@@ -249,6 +290,7 @@ class Filling {
   }
 
   const Network& network_;
+  Decoder* const decoder_;
   const std::vector<Blank>& blanks_;
   const Sampling& sampling_;
   const Denoising& denoising_;
@@ -256,6 +298,7 @@ class Filling {
   std::int64_t block_ = 0, steps_ = 0;
   std::vector<Row> rows_;
   KeyValueCache cache_;  // by row; its length is not used: each row has its own
+  at::Tensor states_;    // of the network's last pass
   Diffused made_;
   bool stopped_ = false;
 };
@@ -297,13 +340,14 @@ std::vector<std::size_t> kept_after(const std::vector<Chosen>& chosen, std::int6
 }
 
 Result<Diffused> diffuse(const Network& network, const std::vector<Blank>& blanks, const Sampling& sampling,
-                         const Denoising& denoising, const std::function<bool(std::size_t, std::int32_t)>& tell) {
+                         const Denoising& denoising, const std::function<bool(std::size_t, std::int32_t)>& tell,
+                         Decoder* decoder) {
   const ModelConfig& config = network.config();
   if (config.predicts_next() || !config.mask_id) {
     return fail("a {} model is no block-diffusion model: it does not fill masks", name_of(config.family));
   }
   const at::NoGradGuard no_gradients;
-  return Filling(network, blanks, sampling, denoising, tell).run();
+  return Filling(network, blanks, sampling, denoising, tell, decoder).run();
 }
 
 }  // namespace kw::lm

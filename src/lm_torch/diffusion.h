@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lm_torch/decoder.h"
 #include "lm_torch/generate.h"
 #include "lm_torch/network.h"
 
@@ -50,14 +51,17 @@ struct Filled {
 
 struct Diffused {
   std::vector<Filled> texts;
-  std::int64_t passes = 0;  // over one block of every text that is not done
+  std::int64_t passes = 0;   // over one block of every text that is not done
+  std::int64_t decoded = 0;  // of these, by the decoder
 };
 
 // `tell` is given each token of a block that is whole, in order; false stops. What is drawn depends on the seed, the
-// text's index and the place alone, so that a batch does not change its members.
+// text's index and the place alone, so that a batch does not change its members. A `decoder` of the same model, which
+// then is in float32 on the CPU, makes the passes that are short enough for it.
 Result<Diffused> diffuse(const Network& network, const std::vector<Blank>& blanks, const Sampling& sampling,
                          const Denoising& denoising,
-                         const std::function<bool(std::size_t text, std::int32_t id)>& tell = {});
+                         const std::function<bool(std::size_t text, std::int32_t id)>& tell = {},
+                         Decoder* decoder = nullptr);
 
 // Of these masked places and what each would become, those that stay after pass `step` of `steps` over a block.
 std::vector<std::size_t> kept_after(const std::vector<Chosen>& chosen, std::int64_t block, std::int64_t step,

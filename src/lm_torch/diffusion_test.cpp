@@ -27,6 +27,12 @@ Network tiny_network(const std::vector<std::int64_t>& end_ids = {}, const at::Te
   return *std::move(network);
 }
 
+Decoder tiny_decoder() {
+  auto decoder = Decoder::open(*open_model(kTiny));
+  EXPECT_TRUE(decoder.ok()) << decoder.error().message;
+  return *std::move(decoder);
+}
+
 std::vector<std::int32_t> drawn_ids(Random& random, std::int64_t count) {
   std::vector<std::int32_t> ids;
   for (std::int64_t i = 0; i < count; ++i) ids.push_back(static_cast<std::int32_t>(random.integer(0, 30)));
@@ -101,10 +107,14 @@ TEST(Diffusion, WritesWhatNumpyWrites) {
                               .steps = one["steps"],
                               .unmask = *unmask_named(one["unmask"].get<std::string>()),
                               .threshold = one["threshold"]};
-    const auto made = diffuse(network, {blank}, sampling, denoising);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    EXPECT_EQ(made->texts[0].ids, one["ids"].get<std::vector<std::int32_t>>()) << one;
-    EXPECT_EQ(made->texts[0].steps, one["passes"].get<std::vector<std::int32_t>>()) << one;
+    Decoder decoder = tiny_decoder();
+    for (Decoder* const with : {static_cast<Decoder*>(nullptr), &decoder}) {
+      const auto made = diffuse(network, {blank}, sampling, denoising, {}, with);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      EXPECT_EQ(made->texts[0].ids, one["ids"].get<std::vector<std::int32_t>>()) << one;
+      EXPECT_EQ(made->texts[0].steps, one["passes"].get<std::vector<std::int32_t>>()) << one;
+      EXPECT_EQ(made->decoded, with != nullptr ? made->passes : 0);
+    }
     std::vector<std::int32_t> masked = blank.before;
     for (std::size_t i = 0; i < one["logits"].size(); ++i) masked.push_back(31);
     const at::Tensor logits = logits_without_cache(network, masked, denoising.block);
@@ -152,6 +162,58 @@ TEST_P(EveryUnmasking, WritesTheSameWithACacheAsWithout) {
       EXPECT_GT(lengths.size(), 3u);
     }
   }
+}
+
+// The same by the decoder, in batches of few texts, which it takes, and of many, of which it takes what is left when
+// most have ended.
+TEST_P(EveryUnmasking, WritesTheSameByTheDecoder) {
+  const Network network = tiny_network({9, 14});
+  Decoder decoder = tiny_decoder();
+  Random random(11);
+  std::int64_t decoded = 0, passes = 0;
+  for (const double temperature : {0.0, 1.0}) {
+    for (const std::int64_t block : {1, 3, 4, 8}) {
+      for (const std::int64_t texts : {1, 2, 3, 12}) {
+        std::vector<Blank> blanks;
+        for (std::int64_t i = 0; i < texts; ++i) {
+          Blank blank{.before = drawn_ids(random, random.integer(1, 10))};
+          if (random.integer(0, 2) == 0) {
+            blank.after = drawn_ids(random, random.integer(0, 6));
+            blank.length = random.integer(1, 9);
+          }
+          blanks.push_back(blank);
+        }
+        const Sampling sampling{.most_tokens = 22, .temperature = temperature, .seed = 5};
+        const Denoising denoising{.block = block, .steps = 3, .unmask = *unmask_named(GetParam()), .threshold = 0.2};
+        const auto expected = diffuse(network, blanks, sampling, denoising);
+        const auto made = diffuse(network, blanks, sampling, denoising, {}, &decoder);
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        for (std::size_t i = 0; i < blanks.size(); ++i) {
+          EXPECT_EQ(made->texts[i].ids, expected->texts[i].ids) << block << " " << temperature << " " << texts;
+          EXPECT_EQ(made->texts[i].steps, expected->texts[i].steps);
+        }
+        EXPECT_EQ(made->passes, expected->passes);
+        if (texts == 1) {
+          EXPECT_EQ(made->decoded, made->passes);
+        }
+        decoded += made->decoded;
+        passes += made->passes;
+      }
+    }
+  }
+  EXPECT_GT(decoded, 0);
+  EXPECT_LT(decoded, passes);
+}
+
+TEST(Decoder, ReadsEachWeightOnceAPass) {
+  const auto files = open_model(kTiny);
+  const Decoder decoder = tiny_decoder();
+  std::int64_t matrices = 0;
+  for (const auto& [name, tensor] : files->tensors) {
+    if (tensor.shape.size() == 2) matrices += std::ssize(tensor.bytes);
+  }
+  const auto embedding = std::ssize(files->tensors.at("model.embed_tokens.weight").bytes);
+  EXPECT_EQ(decoder.bytes_a_pass(), files->config.tied_embeddings ? matrices : matrices - embedding);
 }
 
 TEST(Diffusion, KeepsTheSurestOfAPass) {

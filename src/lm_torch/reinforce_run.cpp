@@ -23,6 +23,7 @@ using Weights = std::map<std::string, at::Tensor>;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 struct Problem {
+  std::string prompt;
   std::vector<std::int32_t> before;
   Json asked;  // of the judge, without the answer
   bool is_hole = false;
@@ -43,7 +44,8 @@ Result<std::vector<Problem>> read_problems(const std::vector<fs::path>& files, c
       if (!json.contains(name) || !json[name].is_string()) return fail("there is no text \"{}\"", name);
     }
     problem.asked = {{names_task, json[names_task].text()}};
-    KW_TRY(problem.before, form.of_question(json["prompt"].text()));
+    problem.prompt = json["prompt"].text();
+    KW_TRY(problem.before, form.of_question(problem.prompt));
     problem.is_hole = json.contains("prefix") && json.contains("suffix");
     if (problem.is_hole) {
       const std::string prefix = json["prefix"].get<std::string>(), suffix = json["suffix"].get<std::string>();
@@ -105,6 +107,10 @@ class Reinforcing {
       if (step == training.steps || step % training.save_every == 0) {
         KW_CHECK(checkpoints_.save(key(), step, weights_, adam_, curve_));
       }
+      if (training.shown_samples > 0 && tell && (step == training.steps || step % training.save_every == 0)) {
+        spent_s_ = seconds_since(begin);
+        if (!tell({{"checkpoint", about()}})) return fail("stopped at step {}", step);
+      }
       Json progress = judged.about;
       progress["what"] = "learning from rewards";
       progress["done"] = step;
@@ -118,6 +124,16 @@ class Reinforcing {
 
   const Weights& weights() const { return weights_; }
   const Json& curve() const { return curve_; }
+  Json about() const {
+    Json made = {{"out", options_.training.out.string()},
+                 {"from", options_.training.from.string()},
+                 {"steps", curve_.size()},
+                 {"of", options_.training.steps},
+                 {"seconds", spent_s_},
+                 {"curve", curve_}};
+    if (options_.training.shown_samples > 0) made["samples"] = samples_;
+    return made;
+  }
 
  private:
   Json key() const {
@@ -156,7 +172,29 @@ class Reinforcing {
           form_.tokenizer().decode(drawn.texts[i].ids, Tokenizer::Show::all)));
     }
     KW_TRY(const auto rewards, judge_.rewards(requests));
+    keep_samples(asked, requests, rewards);
     return judged(blanks, drawn, rewards);
+  }
+
+  // For people to look at: of each group the answer with the highest reward and the one with the lowest.
+  void keep_samples(const std::vector<const Problem*>& asked, const std::vector<Json>& requests,
+                    const std::vector<std::optional<double>>& rewards) {
+    samples_ = Json::array();
+    const auto samples = static_cast<std::size_t>(options_.samples);
+    for (std::size_t group = 0; group < asked.size(); ++group) {
+      std::vector<std::size_t> known;
+      for (std::size_t i = group * samples; i < (group + 1) * samples; ++i) {
+        if (rewards[i]) known.push_back(i);
+      }
+      if (known.empty()) continue;
+      const auto [worst, best] = std::ranges::minmax_element(known, {}, [&](std::size_t i) { return *rewards[i]; });
+      for (const std::size_t i : {*best, *worst}) {
+        if (std::ssize(samples_) >= options_.training.shown_samples) return;
+        samples_.push_back({{"prompt", asked[group]->prompt},
+                            {"text", requests[i][asked[group]->is_hole ? "answer" : "source"]},
+                            {"reward", *rewards[i]}});
+      }
+    }
   }
 
   // Answers that could not be judged count for nothing.
@@ -202,7 +240,8 @@ class Reinforcing {
   AdamW adam_;
   Checkpoints checkpoints_;
   RewardProcess judge_;
-  Json curve_ = Json::array();
+  Json curve_ = Json::array(), samples_ = Json::array();
+  double spent_s_ = 0;  // of this process
 };
 
 }  // namespace
@@ -260,17 +299,15 @@ Result<Json> reinforce(const ReinforceOptions& options, const TellTraining& tell
   Reinforcing run(options, files, form, where, std::move(problems), std::move(weights));
   KW_CHECK(run.run(tell));
   KW_TRY(const Json tokenizer, tokenizer_json_of(files));
-  Json about = {{"out", training.out.string()},
-                {"from", training.from.string()},
-                {"steps", run.curve().size()},
-                {"seconds", seconds_since(begin)},
-                {"curve", run.curve()}};
+  Json about = run.about();
+  about["seconds"] = seconds_since(begin);
   KW_CHECK(write_trained(
       training.out,
       {.config_json = files.config_json, .tokenizer_json = tokenizer, .tokenizer_of = &files, .type = training.type},
       run.weights(), about));
   about["last"] = run.curve().empty() ? Json() : run.curve().back();
   about.erase("curve");
+  about.erase("samples");
   return about;
 }
 

@@ -224,11 +224,16 @@ Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell&
     made += ids.size();
   };
   for (const Blank& blank : wanted.blanks) given += blank.before.size() + blank.after.size();
+  if (!model.decoder && model.files.config.is_causal() && model.where == "cpu F32") {
+    KW_TRY(model.decoder, Decoder::open(model.files));
+  }
+  Decoder* const decoder = model.decoder ? &*model.decoder : nullptr;
   if (!model.files.config.predicts_next()) {
     KW_TRY(const Denoising denoising, denoising_of(request));
-    KW_TRY(const Diffused diffused, diffuse(model.network, wanted.blanks, sampling, denoising, told));
+    KW_TRY(const Diffused diffused, diffuse(model.network, wanted.blanks, sampling, denoising, told, decoder));
     for (const Filled& filled : diffused.texts) take(filled.ids, filled.ended);
     answer["passes"] = diffused.passes;
+    answer["decoded_passes"] = diffused.decoded;
   } else {
     for (const char* name : {"block", "steps", "unmask", "threshold"}) {
       if (request.contains(name)) {
@@ -237,13 +242,10 @@ Result<Json> generated(Loaded& model, const Json& request, const Requests::Tell&
     }
     std::vector<std::vector<std::int32_t>> prompts;
     for (const Blank& blank : wanted.blanks) prompts.push_back(blank.before);
-    if (!model.decoder && prompts.size() == 1 && model.files.config.is_causal() && model.where == "cpu F32") {
-      KW_TRY(model.decoder, Decoder::open(model.files));
-    }
-    KW_TRY(const auto answers,
-           generate(model.network, prompts, sampling, told, model.decoder ? &*model.decoder : nullptr));
+    KW_TRY(const auto answers, generate(model.network, prompts, sampling, told, decoder));
     for (const Generated& one : answers) take(one.ids, one.ended);
   }
+  if (decoder != nullptr) answer["bytes_a_pass"] = decoder->bytes_a_pass();
   answer["texts"] = texts;
   if (request.contains("infill")) answer["wholes"] = wholes;
   answer["ended"] = ended;
@@ -280,6 +282,10 @@ Result<Json> Requests::answer_checked(const Json& request, const Tell& tell) {
   if (what == "train") {
     std::optional<Clock::time_point> told;
     const auto tell_now_and_then = [&](const Json& progress) {
+      if (progress.contains("checkpoint")) {
+        tell(progress);
+        return true;
+      }
       if (!told || seconds_since(*told) > 1 || progress["done"] == progress["of"]) {
         tell({{"progress", progress}});
         told = Clock::now();

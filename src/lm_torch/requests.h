@@ -10,7 +10,7 @@
 //     is computed
 //   {"do": "compress", ...}: src/lm_torch/compress.h
 //   {"do": "train", "corpus": [PATH...], "out": PATH, ...}: src/lm_torch/train.h; with "reward": [WORD...], a program,
-//     src/lm_torch/reinforce_run.h
+//     src/lm_torch/reinforce_run.h; with "shown_samples" each checkpoint also tells {"checkpoint": {...}}
 //
 // While it works come lines such as {"progress": {...}} and {"token": TEXT, "prompt": 0}; the last line of a request is
 // {"done": {...}} or {"error": TEXT}. The model of the last request stays loaded.

@@ -13,6 +13,9 @@
 #include "lm/examples.h"
 #include "lm/learn_byte_pairs.h"
 #include "lm_torch/checkpoint.h"
+#include "lm_torch/compress.h"
+#include "lm_torch/diffusion.h"
+#include "lm_torch/generate.h"
 #include "lm_torch/placement.h"
 #include "lm_torch/train_loss.h"
 
@@ -30,7 +33,8 @@ constexpr const char* kEndToken = "<|im_end|>";
 constexpr const char* kChatTemplate =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-constexpr std::int64_t kHeldOutRows = 16;  // of held-out lines, at most this many batches' rows are measured
+constexpr std::int64_t kMostShownTokens = 128;  // of a text that people look at
+constexpr std::int64_t kHeldOutRows = 16;       // of held-out lines, at most this many batches' rows are measured
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -92,25 +96,36 @@ Result<Setup> setup_from_scratch(const TrainOptions& options) {
   return setup;
 }
 
+// What SDAR's form has to be told of a model of another family: Qwen3's layers are its own.
+void say_as_sdar(const ModelConfig& config, Json& json) {
+  json["model_type"] = "sdar";
+  json.erase("architectures");
+  json["head_dim"] = config.head_size;
+  if (config.family == Family::qwen3) return;
+  json["head_norms"] = false;
+  json["attention_bias"] = config.output_bias;
+  json["qkv_bias"] = config.qkv_bias;
+  json["mlp_bias"] = config.mlp_bias;
+}
+
 // A model that predicts the next token becomes one that fills masks: the same weights, and a mask token.
 Result<Setup> setup_from_folder(const TrainOptions& options) {
   Setup setup;
   KW_TRY(setup.from, open_model(options.from));
   const ModelFiles& files = *setup.from;
-  const bool fits =
-      files.config.family == Family::qwen3 || (files.config.family == Family::sdar && !options.autoregressive);
-  if (!fits || files.gguf || !files.config.low_rank.empty()) {
-    return fail("{}: training goes on from folders of qwen3{} models that are not compressed", files.path.string(),
+  const bool adapted = !options.autoregressive && files.config.predicts_next();
+  const bool fits = files.config.is_causal() && (files.config.predicts_next() || !options.autoregressive);
+  if (!fits || !files.config.low_rank.empty()) {
+    return fail("{}: training goes on from llama, qwen2, qwen3{} models that are not compressed", files.path.string(),
                 options.autoregressive ? "" : " and sdar");
   }
-  if (files.config.end_ids.empty()) return fail("{}: config.json names no eos_token_id", files.path.string());
+  if (files.config.end_ids.empty()) return fail("{}: it names no token that ends a text", files.path.string());
   KW_TRY(setup.tokenizer_json, tokenizer_json_of(files));
-  setup.config_json = files.config_json;
+  KW_TRY(setup.config_json, config_json_of(files));
   setup.end_id = static_cast<std::int32_t>(files.config.end_ids.front());
   KW_TRY(PromptForm form, PromptForm::of(files));
-  if (!options.autoregressive && files.config.family == Family::qwen3) {
-    setup.config_json["model_type"] = "sdar";
-    setup.config_json.erase("architectures");
+  if (adapted) {
+    say_as_sdar(files.config, setup.config_json);
     auto mask = form.tokenizer().id_of(kMaskToken);
     if (!mask) {
       mask = static_cast<std::int32_t>(form.tokenizer().size());
@@ -175,6 +190,18 @@ Result<std::vector<Example>> examples_of(const std::vector<fs::path>& files, con
   return examples;
 }
 
+// The first lines of what is held out, or else of the corpus.
+Result<std::vector<ExampleText>> lines_to_show(const TrainOptions& options) {
+  std::vector<ExampleText> lines;
+  if (options.shown_samples == 0) return lines;
+  KW_CHECK(read_example_texts(options.held_out.empty() ? options.corpus : options.held_out,
+                              [&](const ExampleText& text) -> Status {
+                                if (std::ssize(lines) < options.shown_samples) lines.push_back(text);
+                                return {};
+                              }));
+  return lines;
+}
+
 // What a run must have in common with the one that it continues.
 Json key_of(const TrainOptions& options) {
   Json key = {{"from", options.from.string()},
@@ -195,13 +222,14 @@ Json key_of(const TrainOptions& options) {
 class Trainer {
  public:
   Trainer(const TrainOptions& options, const TellTraining& tell, const Setup& setup, const at::TensorOptions& where,
-          Packer packer, std::optional<Packer> held_out, Weights weights)
+          Packer packer, std::optional<Packer> held_out, Weights weights, std::vector<ExampleText> shown)
       : options_(options),
         tell_(tell),
         setup_(setup),
         where_(where),
         packer_(std::move(packer)),
         held_out_(std::move(held_out)),
+        shown_(std::move(shown)),
         weights_(on_device(std::move(weights))),
         adam_(weights_),
         checkpoints_(options.work) {}
@@ -238,6 +266,10 @@ class Trainer {
       if (last || step_ % options_.save_every == 0) {
         KW_CHECK(measure_held_out());
         KW_CHECK(save());
+        if (tell_ && !shown_.empty()) {
+          write_samples();
+          if (!tell_({{"checkpoint", about()}})) return fail("stopped at step {}", step_);
+        }
       }
       if (tell_ && !tell_(progress())) return fail("stopped at step {}", step_);
     }
@@ -248,14 +280,13 @@ class Trainer {
   Json about() const {
     Json losses = Json::array();
     for (const double loss : losses_) losses.push_back(loss);
-    return {{"steps", step_},
-            {"examples", packer_.examples()},
-            {"left_out", packer_.left_out()},
-            {"corpus_tokens", packer_.tokens()},
-            {"seen_tokens", seen_tokens_},
-            {"seconds", spent_s_},
-            {"held_out", held_out_losses_},
-            {"losses", losses}};
+    Json made = {{"out", options_.out.string()},   {"steps", step_},
+                 {"of", options_.steps},           {"examples", packer_.examples()},
+                 {"left_out", packer_.left_out()}, {"corpus_tokens", packer_.tokens()},
+                 {"seen_tokens", seen_tokens_},    {"seconds", spent_s_},
+                 {"held_out", held_out_losses_},   {"losses", losses}};
+    if (!shown_.empty()) made["samples"] = samples_;
+    return made;
   }
 
  private:
@@ -326,6 +357,34 @@ class Trainer {
     return {};
   }
 
+  // What the model writes now where some of the lines are asked for; a line that does not fit is passed over.
+  void write_samples() {
+    const at::NoGradGuard no_gradients;
+    const Network now = network();
+    const std::int64_t most = std::min(kMostShownTokens, options_.length);
+    samples_ = Json::array();
+    for (const ExampleText& text : shown_) {
+      auto before = setup_.form->of_question(text.prompt);
+      if (before.ok() && text.prefix) {
+        before = setup_.form->asking_between(*std::move(before), *text.prefix, text.suffix.value_or(""));
+      }
+      if (!before.ok()) continue;
+      std::vector<std::int32_t> ids;
+      if (options_.autoregressive) {
+        const auto made = generate(now, {*before}, {.most_tokens = most});
+        if (!made.ok()) continue;
+        ids = made->at(0).ids;
+      } else {
+        const auto made = diffuse(now, {{.before = *before}}, {.most_tokens = most}, {});
+        if (!made.ok()) continue;
+        ids = made->texts[0].ids;
+      }
+      samples_.push_back({{"prompt", text.prompt},
+                          {"expected", text.answer},
+                          {"text", setup_.form->tokenizer().decode(ids, Tokenizer::Show::all)}});
+    }
+  }
+
   Status save() {
     spent_s_ += seconds_since(begin_) - counted_s_;
     counted_s_ = seconds_since(begin_);
@@ -358,6 +417,8 @@ class Trainer {
   at::TensorOptions where_;
   Packer packer_;
   std::optional<Packer> held_out_;
+  std::vector<ExampleText> shown_;
+  Json samples_ = Json::array();
   Weights weights_;
   AdamW adam_;
   Checkpoints checkpoints_;
@@ -402,7 +463,7 @@ Result<TrainOptions> train_options(const Json& request) {
         Whole{"head_size", &options.head_size, 2}, Whole{"context", &options.context, 1},
         Whole{"block", &options.block, 1}, Whole{"batch", &options.batch, 1}, Whole{"length", &options.length, 1},
         Whole{"rows_at_once", &options.rows_at_once, 0}, Whole{"steps", &options.steps, 1},
-        Whole{"save_every", &options.save_every, 1}}) {
+        Whole{"save_every", &options.save_every, 1}, Whole{"shown_samples", &options.shown_samples, 0}}) {
     *value = request.value(name, *value);
     if (*value < least || *value > std::int64_t{1} << 40) return fail("{} is {}", name, *value);
   }
@@ -452,14 +513,15 @@ Result<Json> train(const TrainOptions& options, const TellTraining& tell) {
     held_out.emplace(packed(std::move(others)));
   }
   KW_TRY(Weights weights, weights_of(setup, options));
+  KW_TRY(std::vector<ExampleText> shown, lines_to_show(options));
   KW_TRY(const FolderLock working, FolderLock::take(options.work));
-  Trainer trainer(options, tell, setup, where, std::move(packer), std::move(held_out), std::move(weights));
+  Trainer trainer(options, tell, setup, where, std::move(packer), std::move(held_out), std::move(weights),
+                  std::move(shown));
   KW_CHECK(trainer.resume());
   KW_CHECK(trainer.run());
   std::int64_t parameters = 0;
   for (const auto& [name, weight] : trainer.weights()) parameters += weight.numel();
   Json about = trainer.about();
-  about["out"] = options.out.string();
   about["family"] = name_of(setup.config.family);
   about["parameters"] = parameters;
   about["vocabulary"] = setup.config.vocabulary;
@@ -478,6 +540,7 @@ Result<Json> train(const TrainOptions& options, const TellTraining& tell) {
   KW_CHECK(write_trained(options.out, std::move(model), trainer.weights(), about));
   about["last_loss"] = about["losses"].back();
   about.erase("losses");
+  about.erase("samples");
   return about;
 }
 

@@ -283,6 +283,85 @@ TEST_F(Training, ContinuesAfterAKillAsIfNothingHadHappened) {
   }
 }
 
+TEST_F(Training, ShowsWhatItWritesAtCheckpointsAndTrainsTheSame) {
+  const Json whole = trained(options("whole"));
+  TrainOptions shown = options("shown");
+  shown.shown_samples = 2;
+  std::vector<Json> checkpoints;
+  const auto done = train(shown, [&](const Json& progress) {
+    if (const Json* one = progress.find("checkpoint")) checkpoints.push_back(*one);
+    return true;
+  });
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  ASSERT_EQ(checkpoints.size(), 3u);  // after steps 5, 10 and 12
+  EXPECT_EQ(checkpoints[0]["steps"], 5);
+  EXPECT_EQ(checkpoints[0]["of"], 12);
+  EXPECT_EQ(checkpoints[0]["losses"].size(), 5u);
+  ASSERT_EQ(checkpoints[2]["samples"].size(), 2u);
+  EXPECT_EQ(checkpoints[2]["samples"][1]["prompt"], "negate x");
+  EXPECT_EQ(checkpoints[2]["samples"][1]["expected"], "y = -x;");
+  EXPECT_TRUE(checkpoints[2]["samples"][1]["text"].is_string());
+  const Json about = Json::parse(*read_file(shown.out / "training.json"));
+  EXPECT_EQ(about["losses"], whole["losses"]);
+  EXPECT_EQ(about["samples"], checkpoints[2]["samples"]);
+}
+
+// A model of every family becomes one that fills masks, with its weights, biases and rotary embedding: with blocks of
+// one token, and nothing learnt, it thinks of known tokens as it did before.
+TEST_F(Training, AdaptsModelsOfEveryFamily) {
+  Json letters = Json::parse(
+      R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, "model": {"type": "BPE", "merges": []}})");
+  for (int i = 0; i < 32; ++i) letters["model"]["vocab"][std::string(1, static_cast<char>('@' + i))] = i;
+  ASSERT_TRUE(write_file(folder_.path() / "letters.jsonl", R"({"prompt": "ABC", "answer": "DEFGHIJKL"})"
+                                                           "\n"
+                                                           R"({"prompt": "QR", "answer": "STUVW"})"
+                                                           "\n")
+                  .ok());
+  for (const std::string family : {"llama", "llama3", "linear", "qwen2", "qwen3"}) {
+    SCOPED_TRACE(family);
+    TrainOptions adapted = options(family + "_adapted");
+    adapted.corpus = {folder_.path() / "letters.jsonl"};
+    adapted.from = folder_.path() / family;
+    std::filesystem::copy(KW_SOURCE_DIR "/tests/lm/tiny/" + family, adapted.from);
+    ASSERT_TRUE(write_file(adapted.from / "tokenizer.json", letters.dump()).ok());
+    Json config = Json::parse(*read_file(adapted.from / "config.json"));
+    config["eos_token_id"] = 31;
+    ASSERT_TRUE(write_file(adapted.from / "config.json", config.dump()).ok());
+    adapted.length = 32;
+    adapted.block = 1;
+    adapted.steps = 1;
+    adapted.rate = 0;
+    const Json about = trained(adapted);
+    EXPECT_EQ(about["family"], "sdar");
+    EXPECT_EQ(about["vocabulary"], 33);
+    const auto before = open_model(adapted.from), after = open_model(adapted.out);
+    ASSERT_TRUE(after.ok()) << after.error().message;
+    EXPECT_EQ(after->config.mask_id, 32);
+    EXPECT_EQ(after->config.head_norms, family == "qwen3");
+    const at::Tensor ids = at::tensor({3, 14, 15, 9, 2, 6, 5, 30, 0, 7}, at::kLong).view({1, -1});
+    const Network network = *Network::load(*after);
+    EXPECT_TRUE(at::allclose(network.run(ids), Network::load(*before)->run(ids), 1e-5, 1e-6));
+    Decoder decoder = *Decoder::open(*after);
+    EXPECT_EQ(diffuse(network, {{.before = {1, 2}}}, {.most_tokens = 8}, {}, {}, &decoder)->texts[0].ids,
+              diffuse(network, {{.before = {1, 2}}}, {.most_tokens = 8}, {})->texts[0].ids);
+    // What was adapted learns, and goes on from its own folder.
+    adapted.from = adapted.out;
+    adapted.out = folder_.path() / (family + "_learnt");
+    adapted.work = folder_.path() / (family + "_learnt.work");
+    adapted.block = 4;
+    adapted.steps = 40;
+    adapted.rate = 0.01;
+    const Json learnt = trained(adapted);
+    const auto mean = [&](std::size_t begin) {
+      double sum = 0;
+      for (std::size_t i = begin; i < begin + 10; ++i) sum += learnt["losses"][i].get<double>();
+      return sum / 10;
+    };
+    EXPECT_LT(mean(30), mean(0));
+    EXPECT_EQ(open_model(adapted.out)->config.head_norms, family == "qwen3");
+  }
+}
+
 // A work folder may come from anywhere: a cursor of -1 read before the examples' beginning.
 TEST_F(Training, RefusesNumbersThatNoTrainingKeeps) {
   const TrainOptions kept = options("kept");

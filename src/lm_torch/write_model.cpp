@@ -111,13 +111,17 @@ Json config_of_gguf(const ModelConfig& config) {
                {"attention_bias", config.qkv_bias},
                {"rope_theta", config.rope.theta},
                {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", config.rope.theta}}}};
+  if (config.mask_id) {
+    json["mask_token_id"] = *config.mask_id;
+    json["block_size"] = config.block_length;
+    json["head_norms"] = config.head_norms;
+  }
   if (config.begin_id) json["bos_token_id"] = *config.begin_id;
   if (!config.end_ids.empty()) json["eos_token_id"] = config.end_ids.front();
   return json;
 }
 
-Json config_with_ranks(const ModelFiles& files, const Network& network, StoredType type, bool merged) {
-  Json json = files.gguf ? config_of_gguf(files.config) : files.config_json;
+Json config_with_ranks(const ModelFiles& files, Json json, const Network& network, StoredType type, bool merged) {
   const char* names[] = {"Llama", "Qwen2", "Qwen3", "", ""};
   const std::string base = names[static_cast<int>(files.config.family)];
   json["dtype"] = type == StoredType::f32 ? "float32" : type == StoredType::f16 ? "float16" : "bfloat16";
@@ -205,6 +209,13 @@ Status write_onnx(const fs::path& folder, const Network& network) {
 
 }  // namespace
 
+Result<Json> config_json_of(const ModelFiles& files) {
+  if (files.tensors.contains("rope_freqs.weight") || (files.gguf && files.config.rope.kind != Rope::Kind::plain)) {
+    return fail("{}: a GGUF file with scaled rotary embedding cannot be written as a folder yet", files.path.string());
+  }
+  return files.gguf ? config_of_gguf(files.config) : files.config_json;
+}
+
 Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
   if (!files.gguf) {
     for (const char* name :
@@ -232,9 +243,7 @@ Status write_tokenizer(const ModelFiles& files, const fs::path& folder) {
 }
 
 Status write_model(const ModelFiles& files, const Network& network, const CompressOptions& options, const Json& about) {
-  if (files.tensors.contains("rope_freqs.weight") || (files.gguf && files.config.rope.kind != Rope::Kind::plain)) {
-    return fail("{}: a GGUF file with scaled rotary embedding cannot be written as a folder yet", files.path.string());
-  }
+  KW_TRY(const Json config, config_json_of(files));
   const fs::path folder = part_of(options.out);
   const StoredType type = type_to_write(files, options);
   std::error_code failed;
@@ -244,8 +253,8 @@ Status write_model(const ModelFiles& files, const Network& network, const Compre
   if (failed) return fail("{}: could not be made: {}", folder.string(), failed.message());
   const auto write_all = [&]() -> Status {
     KW_CHECK(write_weights(folder / "model.safetensors", files, network, type, options.merged));
-    KW_CHECK(
-        write_file(folder / "config.json", config_with_ranks(files, network, type, options.merged).dump(1) + "\n"));
+    KW_CHECK(write_file(folder / "config.json",
+                        config_with_ranks(files, config, network, type, options.merged).dump(1) + "\n"));
     KW_CHECK(write_tokenizer(files, folder));
     if (options.onnx) KW_CHECK(write_onnx(folder / "onnx", network));
     KW_CHECK(write_file(folder / "compression.json", about.dump(1) + "\n"));

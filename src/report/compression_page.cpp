@@ -10,7 +10,7 @@
 namespace kw::report {
 namespace {
 
-constexpr std::array kScripts = {"text.js", "theme.js", "plots.js", "compression.js"};
+constexpr std::array kScripts = {"text.js", "theme.js", "plots.js", "lines_plot.js", "compression.js"};
 constexpr std::size_t kMostRuns = 200, kMostLayers = 1000, kMostEntries = 64;
 
 Result<double> number_of(const Json& value, const char* name) {

@@ -43,6 +43,53 @@ def tensors_of(path):
             for name, one in header.items()}
 
 
+def write_safetensors(path, tensors):
+    header, at = {}, 0
+    for name, values in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
+        at += values.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(values.tobytes() for values in tensors.values()))
+
+
+def write_gguf(path, metadata, tensors):
+    """Float32 tensors after metadata of whole numbers, real ones, texts and lists of texts."""
+    text = lambda value: struct.pack("<Q", len(value.encode())) + value.encode()
+
+    def value_of(value):
+        if isinstance(value, list):
+            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
+        return struct.pack("<I", 8) + text(value) if isinstance(value, str) else struct.pack("<Ii", 5, value) if isinstance(value, int) else struct.pack("<If", 6, value)
+
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata)) + b"".join(text(name) + value_of(value) for name, value in metadata.items())
+    data = b""
+    for name, values in tensors.items():
+        head += text(name) + struct.pack(f"<I{values.ndim}QIQ", values.ndim, *reversed(values.shape), 0, len(data))
+        data += values.tobytes() + bytes(-values.nbytes % 32)
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+
+
+def llama_as_gguf(path, config, tensors, tokens):
+    """As llama.cpp's converter writes a Llama model: other names, and rows of queries and keys in pairs."""
+    names = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+             "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+             "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+    renamed = {}
+    for name, values in tensors.items():
+        heads = config["num_attention_heads"] if "q_proj" in name else config["num_key_value_heads"] if "k_proj" in name else 0
+        if heads:
+            values = numpy.ascontiguousarray(values.reshape(heads, 2, -1, values.shape[1]).swapaxes(1, 2).reshape(values.shape))
+        for ours, theirs in names.items():
+            name = name.replace(ours, theirs)
+        renamed[name.replace("model.layers.", "blk.")] = values
+    write_gguf(path, {"general.architecture": "llama", "llama.block_count": config["num_hidden_layers"], "llama.embedding_length": config["hidden_size"],
+                      "llama.feed_forward_length": config["intermediate_size"], "llama.attention.head_count": config["num_attention_heads"],
+                      "llama.attention.head_count_kv": config["num_key_value_heads"], "llama.context_length": config["max_position_embeddings"],
+                      "llama.attention.key_length": config["head_dim"], "llama.attention.layer_norm_rms_epsilon": 1e-6, "llama.rope.freq_base": 10000.0,
+                      "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": [],
+                      "tokenizer.ggml.eos_token_id": config["eos_token_id"]}, renamed)
+
+
 class Commands(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -198,6 +245,11 @@ class Commands(unittest.TestCase):
         greedy = kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10")
         self.assertEqual((greedy[0], len(greedy[1])), (0, 11), greedy)
         self.assertEqual(greedy, kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--threads", "1"))
+        one = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--json")[1])
+        self.assertEqual(one["decoded_passes"], one["passes"], one)  # with weights as they are in the file
+        self.assertGreater(one["bytes_a_pass"], 4096)
+        narrow = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "10", "--numbers", "BF16", "--json")[1])
+        self.assertEqual(narrow["decoded_passes"], 0, narrow)
         several = kw("lm", "generate", model, "--prompt", "ABCDE", "--prompt", "F", "--tokens", "10", "--unmask", "static", "--steps", "2", "--json")
         self.assertEqual([len(text) for text in json.loads(several[1])["texts"]], [10, 10])
         drawn = json.loads(kw("lm", "generate", model, "--prompt", "ABCDE", "--tokens", "12", "--samples", "3", "--temperature", "1", "--json")[1])
@@ -280,6 +332,57 @@ class Commands(unittest.TestCase):
         filled = text.read_bytes()
         self.assertTrue(filled.startswith(b"// \xff\xc3\r\n") and filled.endswith(b"\xe2}\x00"), filled)
 
+    def test_adapts_a_llama_model_from_its_folder_and_from_gguf(self):
+        folder, gguf = self.folder / "llama", self.folder / "llama.gguf"
+        shutil.copytree(TINY / "llama", folder)
+        shutil.copy(self.model / "tokenizer.json", folder)
+        config = json.loads((folder / "config.json").read_text()) | {"attention_bias": False, "mlp_bias": False}
+        (folder / "config.json").write_text(json.dumps(config))
+        tensors = {name: values for name, values in tensors_of(folder / "model.safetensors").items() if not name.endswith(".bias")}
+        write_safetensors(folder / "model.safetensors", tensors)
+        llama_as_gguf(gguf, config, tensors, [chr(ord("@") + i) for i in range(32)])
+        corpus = self.folder / "letters.jsonl"
+        corpus.write_text("".join(json.dumps({"prompt": prompt, "answer": answer}) + "\n" for prompt, answer in {"ABC": "DEFGHIJKL", "QR": "STUVW"}.items()))
+        losses = []
+        for model in (folder, gguf):
+            out = self.folder / f"from_{model.name}"
+            code, printed, complaint = kw("train", corpus, "--from", model, "--out", out, "--length", "32", "--batch", "2", "--steps", "5", "--type", "F32",
+                                          "--threads", "1")
+            self.assertEqual(code, 0, complaint)
+            self.assertIn("sdar model", printed)
+            losses.append(json.loads((out / "training.json").read_text())["losses"])
+            written = kw("lm", "generate", out, "--prompt", "ABC", "--tokens", "8", "--json")
+            self.assertEqual(written[0], 0, written[2])
+            self.assertGreater(json.loads(written[1])["decoded_passes"], 0)
+        numpy.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
+
+    def test_shows_a_training_as_a_page(self):
+        page = self.folder / "page.html"
+        code, _, complaint = kw(*self.train(self.out, steps=30, save_every=10, page=page, held_out=self.corpus()))
+        self.assertEqual(code, 0, complaint)
+        text = page.read_text()
+        self.assertIn('"live":false', text)
+        self.assertIn('"prompt":"add 0"', text)
+        self.assertIn('"held_out":[[10', text)
+        self.assertNotIn("http-equiv=\"refresh\"", text)
+        both = self.folder / "both.html"
+        self.assertEqual(kw("train", "--page", both, "--run", self.out, "--run", self.out / "training.json")[1], f"wrote {both}\n")
+        self.assertEqual(both.read_text().count('"prompt":"add 0"'), 2)
+        code, _, complaint = kw("train", "--run", self.out)
+        self.assertEqual((code != 0, "--run goes with --page alone" in complaint), (True, True), complaint)
+        # A page that cannot be written stops no training, and one is there while it goes on.
+        other = self.folder / "other"
+        code, _, complaint = kw(*self.train(other, steps=20, save_every=10, page=self.folder / "nowhere" / "page.html"))
+        self.assertEqual((code, complaint.count("the page stays as it is")), (0, 1), complaint)
+        third, live = self.folder / "third", self.folder / "live.html"
+        with subprocess.Popen([KW, *map(str, self.train(third, steps=100000, save_every=5, page=live))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            for _ in range(2000):
+                if running.poll() is not None or live.exists():
+                    break
+                time.sleep(0.01)
+            running.kill()
+        self.assertIn('"live":true', live.read_text())
+
     def test_learns_from_the_rewards_of_a_program(self):
         first = self.folder / "first"
         self.assertEqual(kw(*self.train(first, steps=30))[0], 0)
@@ -288,10 +391,14 @@ class Commands(unittest.TestCase):
                          "  print(json.dumps({'id': one['id'], 'reward': one['source'].count('y') if 'task' in one else 0}), flush=True)\n")
         problems = self.folder / "problems.jsonl"
         problems.write_text("".join(json.dumps({"prompt": f"add {i}", "task": "Add", "answer": "not needed"}) + "\n" for i in range(3)))
+        page = self.folder / "rewards.html"
         words = ["train", problems, "--from", first, "--out", self.out, "--reward", f"{sys.executable} {judge}", "--steps", "3", "--batch", "2", "--samples", "4",
-                 "--tokens", "12", "--rate", "0.001"]
+                 "--tokens", "12", "--rate", "0.001", "--page", page]
         code, printed, complaint = kw(*words)
         self.assertEqual(code, 0, complaint)
+        text = page.read_text()
+        for name in ('"accepted":[[1', '"reward":[[1', '"samples":[{"prompt":"add '):
+            self.assertIn(name, text)
         self.assertIn("3 steps of learning from rewards", printed)
         curve = json.loads((self.out / "training.json").read_text())["curve"]
         self.assertEqual((len(curve), curve[0]["not_judged"]), (3, 0))

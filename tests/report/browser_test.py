@@ -16,7 +16,7 @@ PLOTS = {"many": ["#speedups-plot", "#roofline-plot", "#roof-share-plot", "#shar
          "hostile": ["#speedups-plot", "#roofline-plot", "#share-plot", "#stages-plot"],
          "failures": ["#speedups-plot", "#stages-plot"],
          "empty": []}
-COMPRESSION_PLOTS = ["#perplexity-plot", "#layers-plot", "#spectra-plot"]
+MODEL_PLOTS = {"compression": ["#perplexity-plot", "#layers-plot", "#spectra-plot"], "training": ["#loss-plot", "#reward-plot", "#accepted-plot"]}
 
 failures = []
 
@@ -38,7 +38,7 @@ def column(page, head):
 
 
 def plots_are_drawn(page, name):
-    for selector in PLOTS.get(name, COMPRESSION_PLOTS):
+    for selector in (PLOTS | MODEL_PLOTS)[name]:
         differing = page.look(selector)["differing"]
         check(differing > 0.004, name, f"{selector} is as good as empty: {differing:.2%} of its pixels differ from the background")
         marks = page.evaluate(f"document.querySelectorAll('{selector} .mark').length")
@@ -230,10 +230,18 @@ def shows_published_categories(page):
     check("91.7" in page.evaluate("document.querySelector('#categories').innerText"), "search", "MoKA's figures of Activation are missing")
 
 
+def draws_trainings(page):
+    lines = page.evaluate("['loss', 'reward', 'accepted'].map((name) => document.querySelectorAll(`#${name}-plot svg path[fill=none]`).length)")
+    check(lines[0] >= 3 and min(lines[1:]) >= 1, "training", f"lines that are drawn: {lines}")
+    check(page.evaluate("document.querySelectorAll('#texts article').length") == 2, "training", "not every sample is shown")
+    check("300 of 1000" in page.evaluate("document.querySelector('#table').innerText"), "training", "the table lacks the steps")
+
+
 def main(program, folder):
     with Browser(program) as browser:
         pages = {name: opens_quietly(browser, folder, name) for name in PLOTS}
-        opens_quietly(browser, folder, "compression", own_scripts=4)
+        opens_quietly(browser, folder, "compression", own_scripts=5)
+        draws_trainings(opens_quietly(browser, folder, "training", own_scripts=5))
         shows_what_it_must(pages)
         agrees_with_itself(pages)
         shows_published_categories(pages["search"])

@@ -9,6 +9,7 @@
 //   search.html    a search: its candidates pass a quick check, the best of each task is judged in full, some above the
 //                  roof
 //   compression.html  made-up compressions of a model, with names that would be scripts
+//   training.html  made-up trainings, from examples and from rewards, with texts that would be scripts
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "report/compression_page.h"
 #include "report/made_up_run.h"
 #include "report/page.h"
+#include "report/training_page.h"
 
 namespace kw::report {
 namespace {
@@ -137,6 +139,23 @@ Status write_compressions(const fs::path& folder) {
   return write_file(folder / "compression.html", page);
 }
 
+Status write_trainings(const fs::path& folder) {
+  Json examples = Json::parse(R"({"steps": 300, "of": 1000, "seconds": 90, "held_out": [{"step": 100, "loss": 3},
+    {"step": 200, "loss": 2.5}]})");
+  Json rewards = Json::parse(R"({"steps": 2, "seconds": 5, "curve": [{"reward": 0.1, "rewarded": 0.25, "loss": -0.5},
+    {"reward": 0.3, "rewarded": 0.5, "loss": 0.25}]})");
+  for (int step = 0; step < 300; ++step) examples["losses"].push_back(4 - step / 100.0);
+  for (Json* const one : {&examples, &rewards}) {
+    (*one)["out"] = kHostile;
+    (*one)["samples"] = Json::array({{{"prompt", kHostile}, {"text", kHostile}}});
+  }
+  examples["samples"][0]["expected"] = kHostile;
+  rewards["samples"][0]["reward"] = 1.5;
+  const std::vector<ShownTraining> both = {{"examples", examples}, {"rewards", rewards}};
+  KW_TRY(const std::string page, training_page(both, false, "test"));
+  return write_file(folder / "training.html", page);
+}
+
 Status write_pages(const fs::path& folder) {
   fs::remove_all(folder / "store");
   fs::create_directories(folder);
@@ -165,6 +184,7 @@ Status write_pages(const fs::path& folder) {
                                                      .quick_checks = true,
                                                      .most_of_roof = 1.4}));
   KW_CHECK(write_compressions(folder));
+  KW_CHECK(write_trainings(folder));
   KW_CHECK(write("search", {search}));
   KW_CHECK(write("empty", {empty}));
   KW_CHECK(write("one", {one}));

@@ -6,19 +6,25 @@
 #include <filesystem>
 #include <ostream>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/commands.h"
 #include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
+#include "report/training_page.h"
 
 namespace kw::cli::commands {
 
 Command train();
 
 namespace {
+
+constexpr int kShownSamples = 4;  // texts on the page
 
 Result<int> print_lines(const Arguments& arguments, std::ostream& out) {
   const Json lines = llm::training_lines();
@@ -35,7 +41,8 @@ Result<Json> request_of(const Arguments& arguments, const std::vector<Option>& o
   Json request = {{"do", "train"}, {"corpus", Json::array()}};
   for (const std::string& file : arguments.texts("CORPUS")) request["corpus"].push_back(llm::path_for_engine(file));
   for (const Option& option : options) {
-    if (!option.name.starts_with("--") || !arguments.has(option.name) || option.name == "--threads") continue;
+    if (!option.name.starts_with("--") || !arguments.has(option.name)) continue;
+    if (option.name == "--threads" || option.name == "--page" || option.name == "--run") continue;
     std::string name = option.name.substr(2);
     std::ranges::replace(name, '-', '_');
     const std::string text = arguments.text(option.name);
@@ -55,20 +62,43 @@ Result<Json> request_of(const Arguments& arguments, const std::vector<Option>& o
       request[name] = option.value.empty() ? Json(true) : Json(text);
     }
   }
+  if (arguments.has("--page")) request["shown_samples"] = kShownSamples;
   return request;
+}
+
+// Of trainings that are done.
+Result<int> write_page_of_runs(const Arguments& arguments, std::ostream& out) {
+  const std::vector<std::string> named = arguments.texts("--run");
+  const std::vector<std::filesystem::path> runs(named.begin(), named.end());
+  KW_TRY(const std::string page, report::training_page_of_runs(runs, KW_VERSION));
+  KW_CHECK(write_file(arguments.text("--page"), page));
+  print(out, "wrote {}\n", arguments.text("--page"));
+  return kYes;
 }
 
 Result<int> run(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--lines")) return print_lines(arguments, out);
+  if (arguments.has("--run")) {
+    if (!arguments.has("--page") || arguments.has("CORPUS")) {
+      return fail("--run goes with --page alone: kw train --page FILE --run DIR");
+    }
+    return write_page_of_runs(arguments, out);
+  }
   KW_TRY(const Json request, request_of(arguments, train().options));
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
+  report::LiveTrainingPage page(arguments.has("--page") ? arguments.text("--page") : "", KW_VERSION);
+  const auto checked = [](const Status& written) {  // a page that cannot be written is no reason to stop
+    if (!written.ok()) fmt::print(stderr, "kw: the page stays as it is: {}\n", written.error().message);
+  };
   const bool live = ::isatty(STDERR_FILENO);
   KW_TRY(const Json done, llm::ask_engine(request, static_cast<int>(threads), [&](const Json& line) {
+           if (const Json* checkpoint = line.find("checkpoint")) checked(page.show(*checkpoint));
            const Json* progress = line.find("progress");
            if (progress == nullptr) return;
            fmt::print(stderr, "{}kw: {}{}", live ? "\r" : "", llm::progress_text(*progress), live ? "\x1b[K" : "\n");
          }));
   if (live) fmt::print(stderr, "\r\x1b[K");
+  checked(page.end());
   if (arguments.has("--json")) {
     out << done.dump(1) << "\n";
     return kYes;
@@ -98,19 +128,26 @@ Command train() {
       .description =
           "CORPUS has a JSON object a line: {\"prompt\": TEXT, \"answer\": TEXT}, or with \"prefix\" and \"suffix\" "
           "between which the answer stands; other names are passed over. From scratch the model gets sizes and a "
-          "byte-level tokenizer learnt from CORPUS; with --from it goes on from a folder of a Qwen3 or SDAR model, and "
-          "one that predicts the next token learns to fill masks. --autoregressive trains the twin that predicts the "
+          "byte-level tokenizer learnt from CORPUS; with --from it goes on from a Llama, Qwen2, Qwen3 or SDAR model, a "
+          "folder or a GGUF file, and one that predicts the next token learns to fill masks. --autoregressive trains "
+          "the twin that predicts the "
           "next token, with the same data, sizes and steps.\n\nWith --reward the model of --from draws --samples "
           "answers to each of "
           "--batch problems a step and learns from what COMMAND, such as `kw gym`, rewards them with; a line of CORPUS "
           "then has \"prompt\" and \"task\" or \"task_text\", and with \"prefix\" and \"suffix\" only the hole is "
           "written.\n\nEvery --save-every steps weights, moments and losses are "
           "kept in --work: the same command goes on there after a kill, with the losses that it would have had. DIR "
-          "becomes a folder that `kw lm` and `--model lm:DIR` read; its training.json holds every loss.",
+          "becomes a folder that `kw lm` and `--model lm:DIR` read; its training.json holds every loss.\n\n"
+          "--page writes a page at every checkpoint: curves of losses and rewards, the accepted share, and texts that "
+          "the model writes. It loads nothing but itself, anew, until the training is done. With --run it shows "
+          "trainings that are done, beside each other.",
       .options =
           {{.name = "CORPUS", .help = "files of lines of JSON", .repeated = true, .completes = Completes::file},
            {.name = "--out", .value = "DIR", .help = "the new folder", .completes = Completes::file},
-           {.name = "--from", .value = "MODEL", .help = "go on from this folder", .completes = Completes::file},
+           {.name = "--from",
+            .value = "MODEL",
+            .help = "go on from this folder or GGUF file",
+            .completes = Completes::file},
            {.name = "--autoregressive", .help = "train a model that predicts the next token"},
            {.name = "--held-out",
             .value = "FILE",
@@ -149,6 +186,15 @@ Command train() {
            {.name = "--temperature", .value = "T", .help = "--reward: at which answers are drawn (1)"},
            {.name = "--clip-ratio", .value = "C", .help = "--reward: of probabilities, new to old (0.2)"},
            {.name = "--divergence", .value = "W", .help = "--reward: weight of the divergence from the old (0.01)"},
+           {.name = "--page",
+            .value = "HTML",
+            .help = "write curves and samples there at every checkpoint",
+            .completes = Completes::file},
+           {.name = "--run",
+            .value = "DIR",
+            .help = "--page: of a folder that was trained, or its training.json; several",
+            .repeated = true,
+            .completes = Completes::file},
            {.name = "--lines", .help = "print lines as CORPUS has them, and end"},
            {.name = "--json", .help = "one JSON object"}},
       .examples = {"kw train --lines", "kw train --lines --json"},
