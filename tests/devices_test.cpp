@@ -15,6 +15,8 @@
 #include "base/scratch.h"
 #include "judge/judge.h"
 #include "judge/verdict_json.h"
+#include "ops/graph.h"
+#include "runs/drafts.h"
 #include "runs/judges.h"
 #include "suites/catalog.h"
 #include "targets/remote/connect.h"
@@ -215,6 +217,38 @@ TEST_F(Devices, HaveTheSameVectorsAsThisMachine) {
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;
     EXPECT_TRUE(verdict->accepted()) << device << ": " << text_of(verdict->reason);
   }
+}
+
+// The same of what techniques write in NEON's own instructions; large angles leave the vectors. kw_device_bench goes
+// over all techniques.
+TEST_F(Devices, RunTechniquesWithInstructionsOfTheirOwn) {
+  constexpr char kDevice[] = "emulated:aarch64";
+  const auto target = *targets::target_of(kDevice);
+  if (const std::string why = target.missing(kDevice); !why.empty()) GTEST_SKIP() << why;
+  const auto techniques = runs::techniques_for(kDevice);
+  ASSERT_TRUE(techniques.ok()) << techniques.error().message;
+  std::vector<Task> tasks;
+  std::vector<judge::Case> cases;
+  for (const char* name : {"Pow", "Sin", "Where"}) tasks.push_back(*suites::find_task(name));
+  for (Task& task : tasks) {
+    for (auto& [name, value] : task.lengths) value = std::min<std::int64_t>(value, 20);
+    const auto kernels = runs::kernels_for(kDevice, *ops::resolve(task), *techniques);
+    ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+    const search::Kernel& first = kernels->front();
+    ASSERT_FALSE(first.last_resort) << task.name << " has a technique";
+    cases.push_back(
+        {.device = kDevice, .task = &task, .source = {first.file, first.source}, .plain = false, .timed = false});
+  }
+  runs::Judges judges(kDevice);
+  const Status judged = runs::judge_many(
+      judges, cases,
+      [&](std::size_t i, const Result<Verdict>& verdict) -> Status {
+        EXPECT_TRUE(verdict.ok() && verdict->accepted())
+            << tasks[i].name << ": " << (verdict.ok() ? text_of(verdict->reason) : verdict.error().message);
+        return {};
+      },
+      [](std::size_t, const char*) {});
+  EXPECT_TRUE(judged.ok()) << judged.error().message;
 }
 
 TEST_F(Devices, SayWhatAnEmulatedVerdictDoesNotClaim) {
