@@ -9,12 +9,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/files.h"
 #include "base/scratch.h"
 #include "judge/judge.h"
 #include "judge/verdict_json.h"
+#include "ops/graph.h"
+#include "runs/drafts.h"
 #include "runs/judges.h"
 #include "suites/catalog.h"
 #include "targets/remote/connect.h"
@@ -236,6 +239,38 @@ TEST_F(Devices, HaveTheSameVectorsAsThisMachine) {
   }
 }
 
+// The same of what techniques write in NEON's own instructions; large angles leave the vectors. kw_device_bench goes
+// over all techniques.
+TEST_F(Devices, RunTechniquesWithInstructionsOfTheirOwn) {
+  constexpr char kDevice[] = "emulated:aarch64";
+  const auto target = *targets::target_of(kDevice);
+  if (const std::string why = target.missing(kDevice); !why.empty()) GTEST_SKIP() << why;
+  const auto techniques = runs::techniques_for(kDevice);
+  ASSERT_TRUE(techniques.ok()) << techniques.error().message;
+  std::vector<Task> tasks;
+  std::vector<judge::Case> cases;
+  for (const char* name : {"Pow", "Sin", "Where"}) tasks.push_back(*suites::find_task(name));
+  for (Task& task : tasks) {
+    for (auto& [name, value] : task.lengths) value = std::min<std::int64_t>(value, 20);
+    const auto kernels = runs::kernels_for(kDevice, *ops::resolve(task), *techniques);
+    ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+    const search::Kernel& first = kernels->front();
+    ASSERT_FALSE(first.last_resort) << task.name << " has a technique";
+    cases.push_back(
+        {.device = kDevice, .task = &task, .source = {first.file, first.source}, .plain = false, .timed = false});
+  }
+  runs::Judges judges(kDevice);
+  const Status judged = runs::judge_many(
+      judges, cases,
+      [&](std::size_t i, const Result<Verdict>& verdict) -> Status {
+        EXPECT_TRUE(verdict.ok() && verdict->accepted())
+            << tasks[i].name << ": " << (verdict.ok() ? text_of(verdict->reason) : verdict.error().message);
+        return {};
+      },
+      [](std::size_t, const char*) {});
+  EXPECT_TRUE(judged.ok()) << judged.error().message;
+}
+
 TEST_F(Devices, SayWhatAnEmulatedVerdictDoesNotClaim) {
   const auto target = *targets::target_of("emulated:aarch64");
   if (const std::string why = target.missing("emulated:aarch64"); !why.empty()) GTEST_SKIP() << why;
@@ -256,28 +291,71 @@ TEST_F(Devices, SeeWhereAnEmulatedKernelReadsBeyondATensor) {
   EXPECT_NE(verdict->reason.params.value("place", std::string()).find("behind the end of input 0"), std::string::npos);
 }
 
-// The agent is killed while the first judgement runs: it is judged again, and nothing is lost.
-TEST_F(Devices, AreJudgedOnAgainAfterTheLinkBroke) {
-  const fs::path number = folder_.path() / "agent";
-  runs::Judges judges(device_of("echo $$ > " + number.string() + "; exec sh"));
-  task_ = *suites::find_task("Relu");
-  const judge::Case one{.device = judges.device(), .task = &task_, .source = {"relu.cpp", kRelu}, .budget_s = 1};
+// Judges Relu on a device whose agent meets with something soon after the first judgement began; how often it was
+// judged.
+struct Disturbed {
+  Result<Verdict> verdict;
   int times = 0;
-  const auto verdict = runs::judge_until_sure(judges, [&](judge::Judge& judge) {
-    std::thread killer;
+};
+Disturbed judged_while(const std::string& device, const fs::path& agent_number,
+                       const std::function<void(pid_t agent)>& something) {
+  runs::Judges judges(device);
+  const Task task = *suites::find_task("Relu");
+  const judge::Case one{.device = device, .task = &task, .source = {"relu.cpp", kRelu}, .budget_s = 1};
+  int times = 0;
+  auto verdict = runs::judge_until_sure(judges, [&](judge::Judge& judge) {
+    std::thread other;
     if (++times == 1) {
-      killer = std::thread([&] {
+      other = std::thread([&] {
         ::usleep(300'000);
-        ::kill(std::atoi(read_file(number)->c_str()), SIGKILL);
+        something(std::atoi(read_file(agent_number)->c_str()));
       });
     }
     auto judged = judge.judge(one);
-    if (killer.joinable()) killer.join();
+    if (other.joinable()) other.join();
     return judged;
+  });
+  return {std::move(verdict), times};
+}
+
+// The agent is killed while the first judgement runs: it is judged again, and nothing is lost.
+TEST_F(Devices, AreJudgedOnAgainAfterTheLinkBroke) {
+  const fs::path number = folder_.path() / "agent";
+  const auto [verdict, times] = judged_while(device_of("echo $$ > " + number.string() + "; exec sh"), number,
+                                             [](pid_t agent) { ::kill(agent, SIGKILL); });
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_EQ(times, 2);
+}
+
+// One that starts again with an empty folder: the agent, too, is sent again.
+TEST_F(Devices, MayForgetAllThatTheyWereSent) {
+  const fs::path number = folder_.path() / "agent", home = folder_.path() / "home";
+  fs::create_directories(home / ".cache");
+  const std::string device = device_of("echo $$ > " + number.string() + "; HOME=" + home.string() + " exec sh");
+  const auto [verdict, times] = judged_while(device, number, [&](pid_t agent) {
+    ::kill(agent, SIGKILL);
+    fs::remove_all(home / ".cache");
   });
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
   EXPECT_EQ(times, 2);
+}
+
+// One that sleeps for a while is waited for: what was asked is answered when it wakes up.
+TEST_F(Devices, MaySleepAmidAJudgement) {
+  const fs::path number = folder_.path() / "agent";
+  const auto begin = targets::Clock::now();
+  const auto [verdict, times] =
+      judged_while(device_of("echo $$ > " + number.string() + "; exec sh"), number, [](pid_t agent) {
+        ::kill(agent, SIGSTOP);
+        ::usleep(2'000'000);
+        ::kill(agent, SIGCONT);
+      });
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(verdict->accepted()) << text_of(verdict->reason);
+  EXPECT_EQ(times, 1);
+  EXPECT_GT(targets::Clock::now() - begin, 2s);
 }
 
 TEST_F(Devices, ThatAreGoneForGoodAreAnErrorInTime) {
@@ -294,6 +372,28 @@ TEST_F(Devices, WithoutRoomSaySo) {
   const auto opened = targets::open_device(device);
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message.find("File too large"), std::string::npos) << opened.error().message;
+}
+
+// There was room for the agent, but there is none for a kernel: that is said, and is not held against the kernel.
+TEST_F(Devices, ThatFillUpSaySo) {
+  const std::string home = folder_.path().string();
+  const std::string device = device_of("exec unshare -rm sh -c 'mount -t tmpfs -o size=1000k none " + home +
+                                       " && mkdir " + home + "/.cache && HOME=" + home + " exec sh'");
+  const auto opened = targets::open_device(device);
+  if (!opened.ok() && opened.error().message.find("No space left") == std::string::npos) {
+    GTEST_SKIP() << "no file systems of one's own here: " << opened.error().message;
+  }
+  ASSERT_TRUE(opened.ok()) << "the agent has grown: " << opened.error().message;
+  const auto verdict = judged(device, kRelu);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(may_be_killed_from_outside(verdict->reason)) << text_of(verdict->reason);
+  EXPECT_NE(text_of(verdict->reason).find("No space left"), std::string::npos) << text_of(verdict->reason);
+}
+
+TEST_F(Devices, RefuseACoreThatTheyDoNotHave) {
+  const auto opened = targets::open_device("command:sh#4000");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("no core 4000"), std::string::npos) << opened.error().message;
 }
 
 // The link breaks while the agent is sent: half of it must not be taken for it the next time.

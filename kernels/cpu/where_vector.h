@@ -28,6 +28,13 @@ inline Mask widened(const uint8_t* bytes) {  // the compilers' own conversion go
     return Mask(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(all)));
   }
 #endif
+#if defined(__aarch64__)
+  if constexpr (sizeof(Mask) == 16) {
+    uint32_t all;
+    memcpy(&all, bytes, sizeof all);
+    return Mask(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(all)))));
+  }
+#endif
   return __builtin_convertvector(simd::load_as<simd::Vector<int8_t>>(bytes), Mask);
 }
 inline Ints mask_of(const uint8_t* bytes) { return widened<Ints>(bytes) != 0; }
@@ -37,6 +44,9 @@ inline Ints mask_of_some(const uint8_t* bytes, int64_t count) {
   return mask_of(lanes);
 }
 inline Floats same(const float* from) {  // the bits, also of -0
+#if defined(__aarch64__)
+  if constexpr (kLanes == 4) return Floats(vld1q_dup_f32(from));
+#endif
   Floats lanes{};
   for (int i = 0; i < kLanes; ++i) lanes[i] = *from;
   return lanes;

@@ -18,6 +18,9 @@ double moved(double result, double at_low, double at_high) {
   return std::max(distance(result, at_low), distance(result, at_high));
 }
 
+// Poles lie at zero, where the ends of the slack do not show them: a sum of tiny squares may be zero in float.
+bool may_be_zero(double number, double slack) { return number != 0 && std::fabs(number) <= slack; }
+
 }  // namespace
 
 Op unary(Unary spec) {
@@ -40,15 +43,22 @@ Op unary(Unary spec) {
       return {};
     }
     for (std::size_t i = 0; i < x.reals.size(); ++i) y.reals[i] = spec.f_with_call(call, x.reals[i]);
-    if (!spec.slack && spec.accuracy.exact() && x.exact()) return {};
+    // An operator before this one may have made NaN of infinities.
+    const auto says_nothing_of = [&](double number) { return !spec.domain.nans && std::isnan(number); };
+    if (!spec.slack && spec.accuracy.exact() && x.exact() && std::ranges::none_of(x.reals, says_nothing_of)) return {};
     y.add_slack();
     for (std::size_t i = 0; i < x.reals.size(); ++i) {
       const double result = y.reals[i];
+      if (says_nothing_of(x.reals[i])) {
+        y.slack[i] = std::numeric_limits<double>::infinity();
+        continue;
+      }
       if (std::isfinite(result)) {
         y.slack[i] = spec.slack ? spec.slack(call, x.reals[i], result) : spec.accuracy.bound(result, y.dtype);
       }
       if (const double e = x.slack_at(i); e > 0) {
         y.slack[i] += moved(result, spec.f_with_call(call, x.reals[i] - e), spec.f_with_call(call, x.reals[i] + e));
+        if (may_be_zero(x.reals[i], e)) y.slack[i] += distance(result, spec.f_with_call(call, 0));
       }
     }
     return {};
@@ -103,6 +113,7 @@ Op binary(Binary spec) {
       if (dx == 0 && dy == 0) return;
       c.slack[i] += std::max(moved(z, spec.f(call, x - dx, y - dy), spec.f(call, x + dx, y + dy)),
                              moved(z, spec.f(call, x - dx, y + dy), spec.f(call, x + dx, y - dy)));
+      if (may_be_zero(y, dy)) c.slack[i] += distance(z, spec.f(call, x, 0));
     });
     return {};
   };

@@ -36,7 +36,8 @@ Result<Target> target_of(const std::string& device) {
   }
   const std::string nearest = nearest_hint(name, names);
   return fail("no target is called '{}'{}", name,
-              nearest.empty() ? fmt::format("; there {} {}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "))
+              nearest.empty() ? fmt::format("; there {} {}, and devices that a table of kw.toml names: [device.{}]",
+                                            names.size() == 1 ? "is" : "are", fmt::join(names, ", "), name)
                               : nearest);
 }
 

@@ -14,11 +14,22 @@ using Doubles = Vector<double, kLanes / 2>;
 using HalfFloats = Vector<float, kLanes / 2>;
 
 inline Doubles half_of(Floats x, int which) {
+#if defined(__aarch64__)
+  if constexpr (kLanes == 4) {
+    const auto four = float32x4_t(x);
+    return Doubles(which == 0 ? vcvt_f64_f32(vget_low_f32(four)) : vcvt_high_f64_f32(four));
+  }
+#endif
   float lanes[kLanes];
   store(lanes, x);
   return __builtin_convertvector(load_as<HalfFloats>(lanes + which * kLanes / 2), Doubles);
 }
 inline Floats both_halves(Doubles first, Doubles second) {
+#if defined(__aarch64__)
+  if constexpr (kLanes == 4) {
+    return Floats(vcvt_high_f32_f64(vcvt_f32_f64(float64x2_t(first)), float64x2_t(second)));
+  }
+#endif
   float lanes[kLanes];
   store(lanes, __builtin_convertvector(first, HalfFloats));
   store(lanes + kLanes / 2, __builtin_convertvector(second, HalfFloats));

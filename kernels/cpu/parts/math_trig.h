@@ -24,15 +24,24 @@ inline Floats sin_of_small(Floats r) {
   tail = fma(tail, square, -0x1.555556p-3f);
   return fma(tail * square, r, r);
 }
-// The result, but for lanes with large angles what f says.
+// The result, but for lanes with large angles what f says. Apart from the loops, which would keep their constants in
+// memory around a call; on aarch64, where a call leaves nothing in whole vectors, by the rules that spare them.
+template <class F>
+#if defined(__aarch64__)
+[[gnu::aarch64_vector_pcs]]
+#endif
+[[gnu::noinline, gnu::cold]] Floats
+of_large_angles(Floats x, Floats result, F f) {
+  const Ints large = ~(abs(x) <= kLargestAngle);
+  for (int i = 0; i < kLanes; ++i) {
+    if (large[i] != 0) result[i] = f(x[i]);
+  }
+  return result;
+}
 template <class F>
 inline Floats with_large_angles(Floats x, Floats result, F f) {
-  const Ints large = ~(abs(x) <= kLargestAngle);
-  if (any(large)) [[unlikely]] {
-    for (int i = 0; i < kLanes; ++i) {
-      if (large[i] != 0) result[i] = f(x[i]);
-    }
-  }
+  if (any(~(abs(x) <= kLargestAngle))) [[unlikely]]
+    return of_large_angles(x, result, f);
   return result;
 }
 

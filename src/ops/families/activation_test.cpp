@@ -13,6 +13,18 @@ TEST(Activation, ThresholdsBelongToTheZeroSide) {
   EXPECT_EQ(numbers("Shrink", on(tensor_of({-0.5, 0.5, -2, 2})).attribute("bias", 1.5)), (Numbers{0, 0, -0.5, 0.5}));
 }
 
+// max(x, 0) of NaN is the one or the other, by which of them is compared with which.
+TEST(Activation, SaysNothingOfNaNWhereTheOperatorDoesNot) {
+  const auto y = answer("Relu", on(tensor_of({NAN, -2, 3})));
+  EXPECT_TRUE(compare(y, tensor_of({NAN, 0, 3})).right());
+  EXPECT_TRUE(compare(y, tensor_of({0, 0, 3})).right());
+  EXPECT_FALSE(compare(y, tensor_of({NAN, NAN, 3})).right());
+  EXPECT_TRUE(answer("Relu", on(tensor_of({-2, 3}))).exact());
+  const auto cut = answer("Clip", on(tensor_of({NAN, 2}), Tensor::scalar(-1), Tensor::scalar(1)));
+  EXPECT_TRUE(compare(cut, tensor_of({NAN, 1})).right());
+  EXPECT_FALSE(compare(cut, tensor_of({NAN, 2})).right());
+}
+
 TEST(Activation, ShrinkOfIntegersCutsTheFraction) {
   const auto y = answer("Shrink", on(Tensor::of_integers({-5, 0, 5}, DType::int32)).attribute("bias", 1.5));
   EXPECT_EQ(y.integers, (Integers{-3, 0, 3}));

@@ -380,9 +380,16 @@ Status clip_reference(const Call& call, WideInputs in, std::span<WideTensor> out
     y.integers[i] = in_order(cut, x.dtype);
   }
   for (std::size_t i = 0; i < x.reals.size(); ++i) y.reals[i] = std::min(high.real, std::max(x.reals[i], low.real));
-  if (!is_float(x.dtype) || (x.exact() && low.slack == 0 && high.slack == 0)) return {};
+  // NaN is not drawn, but may come of what was computed before; to what it is cut is not said.
+  const auto is_nan = [](double number) { return std::isnan(number); };
+  if (!is_float(x.dtype)) return {};
+  if (x.exact() && low.slack == 0 && high.slack == 0 && std::ranges::none_of(x.reals, is_nan)) return {};
   y.add_slack();
   for (std::size_t i = 0; i < x.reals.size(); ++i) {
+    if (is_nan(x.reals[i])) {
+      y.slack[i] = std::numeric_limits<double>::infinity();
+      continue;
+    }
     const double most = std::min(high.real + high.slack, std::max(x.reals[i] + x.slack_at(i), low.real + low.slack));
     const double least = std::min(high.real - high.slack, std::max(x.reals[i] - x.slack_at(i), low.real - low.slack));
     y.slack[i] = most == least ? 0 : std::max(most - y.reals[i], y.reals[i] - least);

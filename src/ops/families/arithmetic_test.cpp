@@ -52,6 +52,25 @@ TEST(Arithmetic, PowersKeepTheTypeOfTheBase) {
   EXPECT_TRUE(refused("Pow", on(int32({-2}), tensor_of({0.5}))));
 }
 
+// What a sum of tiny squares is divided by may be zero in float, although it is not: between the ends of its slack.
+TEST(Arithmetic, AllowAnythingWhereADivisorMayBeZero) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto quotient_by = [](double divisor, double slack) {
+    WideTensor x = widen(tensor_of({1e-30})), y = widen(tensor_of({divisor}));
+    y.slack = {slack};
+    const Op* op = find_op("Div");
+    const Task task = task_of(*op, on(tensor_of({1}), tensor_of({1})));
+    const Graph graph = *resolve(task);
+    std::vector<WideTensor> out = {WideTensor({DType::float32, Shape{1}})};
+    const std::vector<const WideTensor*> in{&x, &y};
+    EXPECT_TRUE(op->reference(graph.nodes[0].call, in, out).ok());
+    return out[0];
+  };
+  EXPECT_TRUE(compare(quotient_by(1e-30, 1e-29), tensor_of({infinity})).right());
+  EXPECT_TRUE(compare(quotient_by(-1e-30, 1e-29), tensor_of({NAN})).right());
+  EXPECT_FALSE(compare(quotient_by(1e-30, 1e-31), tensor_of({infinity})).right()) << "there is no zero among these";
+}
+
 TEST(Arithmetic, ExtremesAndSumsBroadcastOverAllInputs) {
   const Tensor column = tensor_of({1, -5}, {2, 1});
   const Tensor row = tensor_of({0, 3, -9}, {3});

@@ -123,33 +123,39 @@ Status gemm(const Call& call, WideInputs in, std::span<WideTensor> out) {
     shape.add(left.data(), right.data(), sums.data());
   };
   WideTensor& y = out[0];
-  if (is_float(y.dtype)) {
-    const Bilinear products = bilinear(a, b, y.reals.size(), add);
-    y.add_slack();
-    for (std::size_t i = 0; i < y.reals.size(); ++i) {
-      y.reals[i] = alpha * products.sum[i];
-      // C and the two scalings are three more roundings; C's own share is added below.
-      y.slack[i] = product_sum_bound(shape.k + 3, y.reals[i], alpha * alpha * products.squares[i], y.dtype) +
-                   (products.carried.empty() ? 0 : std::fabs(alpha) * products.carried[i]);
-    }
-  } else {
+  if (!is_float(y.dtype)) {
     add(a.integers, b.integers, y.integers);
     for (std::int64_t& element : y.integers) {
       element = wrap(times(element, static_cast<std::int64_t>(alpha)), y.dtype);
     }
+    if (!call.has(2)) return {};
+    BroadcastWalk(y.shape, {in[2]->shape}).each([&](std::size_t i, const std::size_t* at) {
+      const std::int64_t added = times(in[2]->integers[at[0]], static_cast<std::int64_t>(beta));
+      y.integers[i] = wrap(plus(y.integers[i], added), y.dtype);
+    });
+    return {};
   }
-  if (!call.has(2)) return {};
-  const WideTensor& c = *in[2];
-  BroadcastWalk(y.shape, {c.shape}).each([&](std::size_t i, const std::size_t* at) {
-    if (is_float(y.dtype)) {
-      const double added = beta * c.reals[at[0]];
+  const Bilinear products = bilinear(a, b, y.reals.size(), add);
+  std::vector<double> squares = products.squares;
+  y.add_slack();
+  for (std::size_t i = 0; i < y.reals.size(); ++i) {
+    y.reals[i] = alpha * products.sum[i];
+    squares[i] *= alpha * alpha;
+    if (!products.carried.empty()) y.slack[i] = std::fabs(alpha) * products.carried[i];
+  }
+  if (call.has(2)) {
+    BroadcastWalk(y.shape, {in[2]->shape}).each([&](std::size_t i, const std::size_t* at) {
+      const double added = beta * in[2]->reals[at[0]];
       y.reals[i] += added;
-      y.slack[i] += product_sum_bound(3, added, added * added, y.dtype) + kRounded.bound(y.reals[i], y.dtype) +
-                    std::fabs(beta) * c.slack_at(at[0]);
-    } else {
-      y.integers[i] = wrap(plus(y.integers[i], times(c.integers[at[0]], static_cast<std::int64_t>(beta))), y.dtype);
-    }
-  });
+      squares[i] += added * added;
+      y.slack[i] += std::fabs(beta) * in[2]->slack_at(at[0]);
+    });
+  }
+  // C is a term like the others: a sum may begin with it, and then every partial sum is rounded at its size. C and the
+  // two scalings are three more roundings.
+  for (std::size_t i = 0; i < y.reals.size(); ++i) {
+    y.slack[i] += product_sum_bound(shape.k + 3, y.reals[i], squares[i], y.dtype);
+  }
   return {};
 }
 

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include "ops/by_hand.h"
 #include "ops/compare.h"
@@ -56,6 +58,28 @@ TEST(Gemm, ScalesTransposesAndBroadcastsC) {
                             .attribute("beta", 2.0);
   // [[14, 32], [32, 77]] / 2 + 2 * [[10], [20]]
   EXPECT_EQ(numbers("Gemm", sample), (Numbers{27, 36, 56, 78.5}));
+}
+
+// A sum that begins with C is rounded at C's size at every step, as a convolution's that begins with its bias.
+TEST(Gemm, LetsASumBeginWithC) {
+  constexpr std::int64_t kDepth = 300;
+  Random random(3);
+  Numbers left(kDepth), right(kDepth);
+  for (double& x : left) x = static_cast<float>(random.uniform(-0.01, 0.01));
+  for (double& x : right) x = static_cast<float>(random.uniform(-0.01, 0.01));
+  const auto of = [&](double c) {
+    return answer("Gemm", on(tensor_of(left, {1, kDepth}), tensor_of(right, {kDepth, 1}), tensor_of({c}, {1})));
+  };
+  for (int i = 1; i <= 40; ++i) {
+    const double c = static_cast<float>(i) / 41;
+    auto begins_with_c = static_cast<float>(c), half = begins_with_c;
+    for (std::size_t k = 0; k < left.size(); ++k) begins_with_c += static_cast<float>(left[k] * right[k]);
+    for (std::size_t k = 0; k < left.size(); ++k)
+      half = static_cast<float>(std::lround((half + left[k] * right[k]) * 2048)) / 2048;
+    const WideTensor right_answer = of(c);
+    EXPECT_TRUE(compare(right_answer, tensor_of({begins_with_c}, {1, 1})).right()) << c;
+    EXPECT_FALSE(compare(right_answer, tensor_of({half}, {1, 1})).right()) << c;
+  }
 }
 
 TEST(Gemm, RefusesACThatWouldWidenTheProduct) {

@@ -186,6 +186,43 @@ Effect arm_effect(const Instruction& one) {
   return effect;
 }
 
+// --- RISC-V of 64 bits, without vectors: what compilers make for a device whose processor has them or not ---
+
+Flow riscv_flow(const Instruction& one) {
+  const std::string& name = one.name;
+  if (is_any(name, {"ret", "jr", "ebreak", "unimp", "mret", "sret"})) return Flow::end;
+  if (name == "jal") return never_returns(one.operands) ? Flow::end : Flow::call;
+  if (name == "jalr") return Flow::call;
+  if (name == "j") return Flow::jump;
+  return is_any(name, {"beq", "bne", "blt", "bge", "bltu", "bgeu", "bgt", "ble", "bgtu", "bleu", "beqz", "bnez", "blez",
+                       "bgez", "bltz", "bgtz"})
+             ? Flow::branch
+             : Flow::on;
+}
+
+// The last operand: "beq a0,a1,101f4 <kw_run+0x10>", "jal ra,10202 <expf>".
+std::uint64_t riscv_address(const std::string& operands) {
+  const std::size_t comma = operands.rfind(',', operands.find('<'));
+  return std::strtoull(operands.c_str() + (comma == std::string::npos ? 0 : comma + 1), nullptr, 16);
+}
+
+Effect riscv_effect(const Instruction& one) {
+  Effect effect;
+  const std::string& name = one.name;
+  if (is_any(name, {"jal", "jalr"})) effect.calls = called_name(one.operands);
+  if (one.operands.ends_with(')') && starts_with_any(name, {"l", "s", "fl", "fs"})) {
+    effect.stores = name.starts_with('s') || name.starts_with("fs");
+    effect.loads = !effect.stores;
+    effect.on_stack = one.operands.ends_with("(sp)");
+    if (name.starts_with('f')) effect.moved_bytes = name.ends_with('d') ? 8 : 4;
+    return effect;
+  }
+  effect.computes = name.starts_with('f') && !starts_with_any(name, {"fmv", "fence", "fr", "fs.", "fscsr", "fsrm"});
+  if (starts_with_any(name, {"fmadd", "fmsub", "fnmadd", "fnmsub"})) effect.products = 1;
+  effect.divides = starts_with_any(name, {"fdiv", "fsqrt"});
+  return effect;
+}
+
 }  // namespace
 
 std::optional<InstructionSet> instruction_set_of(const std::string& disassembly) {
@@ -195,14 +232,16 @@ std::optional<InstructionSet> instruction_set_of(const std::string& disassembly)
   const std::string format = disassembly.substr(at + kFormat.size(), 32);
   if (format.starts_with("elf64-x86-64")) return InstructionSet::x86;
   if (format.starts_with("elf64-littleaarch64")) return InstructionSet::aarch64;
+  if (format.starts_with("elf64-littleriscv")) return InstructionSet::riscv64;
   return std::nullopt;
 }
 
 Instruction read_instruction(InstructionSet set, std::string words) {
   Instruction one;
   const bool x86 = set == InstructionSet::x86;
-  const std::size_t comment = x86 ? words.find('#') : words.find("//");
-  if (x86 && comment != std::string::npos) one.refers = std::strtoull(words.c_str() + comment + 1, nullptr, 16);
+  const bool arm = set == InstructionSet::aarch64;
+  const std::size_t comment = arm ? words.find("//") : words.find('#');
+  if (!arm && comment != std::string::npos) one.refers = std::strtoull(words.c_str() + comment + 1, nullptr, 16);
   words = words.substr(0, comment);
   if (x86) {
     for (const char* prefix : {"bnd ", "notrack ", "rep ", "lock ", "data16 ", "cs "}) {
@@ -216,23 +255,35 @@ Instruction read_instruction(InstructionSet set, std::string words) {
     if (begin != std::string::npos) one.operands = words.substr(begin);
   }
   while (one.operands.ends_with(' ') || one.operands.ends_with('\t')) one.operands.pop_back();
-  one.flow = x86 ? x86_flow(one) : arm_flow(one);
+  one.flow = x86 ? x86_flow(one) : arm ? arm_flow(one) : riscv_flow(one);
   if (one.flow != Flow::on && !one.operands.empty()) {
-    one.target = x86 ? std::strtoull(one.operands.c_str(), nullptr, 16) : arm_address(one.operands);
+    one.target = x86   ? std::strtoull(one.operands.c_str(), nullptr, 16)
+                 : arm ? arm_address(one.operands)
+                       : riscv_address(one.operands);
   }
   return one;
 }
 
 Effect effect_of(InstructionSet set, const Instruction& one) {
-  return set == InstructionSet::x86 ? x86_effect(one) : arm_effect(one);
+  switch (set) {
+    case InstructionSet::x86:
+      return x86_effect(one);
+    case InstructionSet::aarch64:
+      return arm_effect(one);
+    case InstructionSet::riscv64:
+      return riscv_effect(one);
+  }
+  return {};
 }
 
 std::string assembly_of(const Instruction& one) {
   if (one.flow == Flow::call || one.flow == Flow::end) return {};
   if (one.flow == Flow::on) return one.name + " " + one.operands.substr(0, one.operands.find(" <"));
-  // Of "cbz x0, 4003a8 <kw_run+0x58>" the register stays.
-  const std::size_t comma = one.operands.rfind(", ", one.operands.find('<'));
-  return one.name + " " + (comma == std::string::npos ? "" : one.operands.substr(0, comma + 2)) + "turn";
+  // Of "cbz x0, 4003a8 <kw_run+0x58>" the register stays, of "beq a0,a1,101f4 <kw_run+0x10>" both.
+  const std::size_t name = one.operands.find('<');
+  const std::size_t comma = name == std::string::npos ? name : one.operands.rfind(',', name);
+  if (comma == std::string::npos) return one.name + " turn";
+  return one.name + " " + one.operands.substr(0, comma) + ", turn";
 }
 
 }  // namespace kw::cpu

@@ -9,7 +9,7 @@
 
 namespace kw::cpu {
 
-enum class InstructionSet { x86, aarch64 };
+enum class InstructionSet { x86, aarch64, riscv64 };
 
 // By the line "file format" of a disassembly; text without one is taken for x86. None: of another processor.
 std::optional<InstructionSet> instruction_set_of(const std::string& disassembly);

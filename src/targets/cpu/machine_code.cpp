@@ -186,7 +186,8 @@ std::string lines_text(const Loop& loop) {
 }  // namespace
 
 std::string as_text(const MachineCode& code, std::size_t most_loops) {
-  if (code.loops.empty()) return "no loops in the machine code of a call\n";
+  if (code.loops.empty())
+    return (code.missing.empty() ? "no loops in the machine code of a call" : code.missing) + "\n";
   std::string text =
       code.samples > 0
           ? fmt::format("innermost loops of a call by their share of its time, from {} samples:\n", code.samples)

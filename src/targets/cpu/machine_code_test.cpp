@@ -254,8 +254,47 @@ TEST(MachineCodeOfArm, CountsDotProductsAndSums) {
   EXPECT_NE(loop.code.find("tbnz w1, #3, turn"), std::string::npos) << loop.code;
 }
 
-TEST(MachineCodeOfArm, IsNotReadForOthers) {
-  EXPECT_NE(loops_in("kernel: file format elf64-littleriscv\n").missing, "");
+TEST(MachineCode, OfOtherProcessorsSaysSo) {
+  const MachineCode code = loops_in("kernel: file format elf64-powerpcle\n");
+  EXPECT_NE(code.missing, "");
+  EXPECT_EQ(as_text(code), code.missing + "\n");
+}
+
+TEST(MachineCodeOfRiscV, SeesWhatALoopDoes) {
+  const MachineCode code = loops_in(R"(kernel:     file format elf64-littleriscv
+0000000000010100 <body(void*)>:
+kernel.cpp:14
+   10100:	flw	fa5,0(a5)
+   10104:	fmadd.s	fa4,fa5,fa3,fa4
+   10106:	fmv.s	fa2,fa4
+   10108:	fsw	fa4,8(sp)
+   1010a:	fsd	fa4,0(a4)
+   1010e:	add	a5,a5,4
+   10110:	bne	a5,a3,10100 <body(void*)>
+   10114:	fdiv.s	fa4,fa4,fa5
+   10116:	jal	10300 <expf@plt>
+   1011a:	bnez	a0,10114 <body(void*)+0x14>
+   1011c:	ret
+0000000000010200 <kw_run>:
+   10200:	auipc	a0,0x0
+   10204:	addi	a0,a0,-256 # 10100 <body(void*)>
+   10208:	j	10400 <each@plt>
+)");
+  ASSERT_EQ(code.loops.size(), 2u) << as_text(code);
+  const Loop& loop = code.loops[0];
+  EXPECT_EQ(loop.function, "body(void*)") << "its address is taken";
+  EXPECT_EQ(loop.instructions, 7);
+  EXPECT_FALSE(loop.vectorised());
+  EXPECT_EQ(loop.scalar_arithmetic, 1) << "a move is none";
+  EXPECT_EQ(loop.products, 1);
+  EXPECT_EQ(loop.loads, 1);
+  EXPECT_EQ(loop.stores, 2);
+  EXPECT_EQ(loop.read_bytes, 4);
+  EXPECT_EQ(loop.written_bytes, 8) << "what goes to the stack is none";
+  EXPECT_EQ(loop.first_line, 14);
+  EXPECT_NE(loop.code.find("bne a5,a3, turn"), std::string::npos) << loop.code;
+  EXPECT_EQ(code.loops[1].calls, std::vector<std::string>{"expf"});
+  EXPECT_EQ(code.loops[1].divisions, 1);
 }
 
 TEST(CycleModel, SaysWhoseModelLlvmTakes) {

@@ -76,6 +76,9 @@ Result<Address> address_of(const std::string& name) {
   const bool with_core =
       !digits.empty() && digits.size() < 5 && digits.find_first_not_of("0123456789") == std::string::npos;
   const std::string device = with_core ? name.substr(0, sign) : name;
+  if (sign != std::string::npos && !with_core && !name.starts_with("command:")) {
+    return fail("{}: after # stands the number of a core, as in adb#4", name);
+  }
   const std::size_t colon = device.find(':');
   const std::string scheme = device.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : device.substr(colon + 1);

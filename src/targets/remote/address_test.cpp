@@ -18,6 +18,14 @@ TEST(DeviceAddress, IsReadFromItsName) {
             (std::vector<std::string>{"-p", "2222", "--", "me@board.local", "exec sh"}));
 }
 
+TEST(DeviceAddress, SaysWhatStandsAfterTheSign) {
+  for (const char* name : {"emulated:aarch64#x", "adb:R58M#", "ssh:board#big"}) {
+    const auto address = address_of(name);
+    ASSERT_FALSE(address.ok()) << name;
+    EXPECT_NE(address.error().message.find("the number of a core"), std::string::npos) << address.error().message;
+  }
+}
+
 // What a name smuggles in must become neither an option nor a command of a shell.
 TEST(DeviceAddress, RefusesNamesThatAreMoreThanNames) {
   for (const char* name :

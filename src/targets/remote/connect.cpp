@@ -1,5 +1,7 @@
 #include "targets/remote/connect.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "base/terminal.h"
 
@@ -112,6 +114,12 @@ Result<Connected> connect(Builder& builder, const Address& address) {
                                                                       : connect_to_shell(builder, address));
   if (const std::uint64_t page = connected.connection->facts().number("page_bytes"); page != 4096) {
     return fail("{}: its memory has pages of {} bytes; kw knows pages of 4096 only", address.name, page);
+  }
+  const std::vector<std::string> cores = connected.connection->facts().all("core");
+  const std::string wanted = std::to_string(address.core) + " ";
+  if (address.core >= 0 && std::ranges::none_of(cores, [&](const auto& core) { return core.starts_with(wanted); })) {
+    return fail("{}: the device has no core {} that kw may use; it has {} of them", address.name, address.core,
+                cores.size());
   }
   return connected;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sstream>
 
 #include "base/process.h"
 #include "base/terminal.h"
@@ -182,7 +183,14 @@ std::string Link::said() const {
   if (!text.ok()) return {};
   std::string last = text->size() > kMostSaidBytes ? text->substr(text->size() - kMostSaidBytes) : *text;
   while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.pop_back();
-  return fit_for_terminal(last);
+  // Programs say things in lines; those of adb's that begin with a star are no complaints.
+  std::string joined;
+  std::istringstream lines(last);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty() && !line.starts_with("* ")) joined += (joined.empty() ? "" : "; ") + line;
+  }
+  return fit_for_terminal(joined);
 }
 
 }  // namespace kw::remote
