@@ -121,20 +121,29 @@ void add_world_of_values(Subject& subject, const ops::Graph& graph, Random& rand
   }
   if (subject.value_input < 0) return;
   const ops::Domain* domain = domain_of(graph, subject.value_input);
-  const std::vector<Tensor> drawn = ops::draw_inputs(graph, ops::InputClass::typical, random.bits());
-  const auto typical = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
-  if (typical.empty()) return;
-  const auto count = static_cast<std::int64_t>(typical.size());
+  // Of a few elements many draws: one number is no share of typical ones.
+  std::vector<float> typical;
+  std::int64_t count = 0;
+  while (typical.size() < kSamples) {
+    const std::vector<Tensor> drawn = ops::draw_inputs(graph, ops::InputClass::typical, random.bits());
+    const auto elements = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
+    if (elements.empty()) return;
+    count = std::ssize(elements);
+    typical.insert(typical.end(), elements.begin(), elements.end());
+  }
+  const auto any_typical = [&] {
+    return typical[static_cast<std::size_t>(random.integer(0, std::ssize(typical) - 1))];
+  };
   subject.values.variables = {"exponent", "sign", "mantissa", "tie", "position", "left"};
   for (int i = 0; i < kSamples; ++i) {
     const std::int64_t position = random.integer(0, count - 1);
-    float x = typical[static_cast<std::size_t>(position)];
+    float x = any_typical();
     if (i % 2 == 1) {
       x = static_cast<float>(random.sign() * std::exp2(random.uniform(-149, 128)));
       if (domain != nullptr && !(x >= domain->low && x <= domain->high)) continue;
       if (std::isinf(x)) continue;
     }
-    const float before = random.chance(0.1) ? x : typical[static_cast<std::size_t>(random.integer(0, count - 1))];
+    const float before = random.chance(0.1) ? x : any_typical();
     subject.values.samples.push_back(parts_of(x, before, position, count));
   }
   for (int exponent = -149; exponent <= 127; ++exponent) {
@@ -624,11 +633,9 @@ std::vector<Draws> values_by_draws(const Subject& subject, int count, bool binad
     all.push_back({.what = triggers.back().code, .measure = triggers.back().measure});
   }
   // One examination for all of them: what it draws is what takes time.
-  for (const judge::PlannedCase& one : judge::plan_exam(subject.task, 1, random)) {
-    if (one.optional || one.thin) continue;
-    const auto graph = ops::resolve(subject.task, one.lengths);
-    if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
-    const std::vector<Tensor> drawn = ops::draw_inputs(*graph, one.input_class, random.bits(), {.turn = one.turn});
+  const std::vector<judge::PlannedCase> plan = judge::plan_exam(subject.task, 1, random);
+  const auto look_at = [&](const ops::Graph& graph, ops::InputClass input_class, std::uint64_t turn) {
+    const std::vector<Tensor> drawn = ops::draw_inputs(graph, input_class, random.bits(), {.turn = turn});
     const auto elements = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
     const auto length = std::ssize(elements);
     for (std::int64_t at = 0; at < length; ++at) {
@@ -636,7 +643,18 @@ std::vector<Draws> values_by_draws(const Subject& subject, int count, bool binad
       const Values parts = parts_of(elements[index], at > 0 ? elements[index - 1] : 0, at, length);
       for (std::size_t i = 0; i < all.size(); ++i) all[i].seen = all[i].seen || triggers[i].holds(parts);
     }
-    if (std::ranges::all_of(all, &Draws::seen)) break;
+  };
+  for (const judge::PlannedCase& one : plan) {
+    if (one.optional || one.thin) continue;
+    const auto graph = ops::resolve(subject.task, one.lengths);
+    if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
+    look_at(*graph, one.input_class, one.turn);
+    if (std::ranges::all_of(all, &Draws::seen)) return all;
+  }
+  for (const judge::PlannedCrowd& one : judge::plan_crowds(subject.task, plan, random)) {
+    const auto graph = ops::resolve(subject.task, one.lengths);
+    if (!graph.ok() || graph->output_type(0).shape.count() == 0) continue;
+    for (const judge::PlannedCrowd::Set& set : one.sets) look_at(*graph, set.input_class, set.turn);
   }
   return all;
 }

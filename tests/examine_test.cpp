@@ -80,6 +80,18 @@ TEST_F(AnExamination, RejectsAWrongAnswerToHardValues) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_TRUE(examined("wrong_for_tiny", seed).finding) << seed;
 }
 
+TEST_F(AnExamination, RejectsAWrongAnswerToAnySinglePowerOfTwo) {
+  for (const int power : {-126, -61, -3, 9, 40, 77, 101, 119, 125}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      EXPECT_TRUE(examined(fmt::format("wrong_for_power {}", power), seed).finding) << power << " seed " << seed;
+    }
+  }
+}
+
+TEST_F(AnExamination, RejectsAKernelThatIsWrongForTwiceTheInputOfTheCallBefore) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) EXPECT_TRUE(examined("wrong_for_twice_the_last", seed).finding);
+}
+
 // A case makes four calls: in three places, then one of these again over other rubbish.
 TEST_F(AnExamination, TellsAWrongAnswerElsewhereFromOneWhenRepeated) {
   EXPECT_EQ(examined("wrong_in_run 1").finding->reason.code, ReasonCode::wrong_output);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "suites/catalog.h"
 
@@ -43,6 +45,44 @@ TEST(MixedInputs, LeaveTheEndAlone) {
   EXPECT_TRUE(begin_as_the_last(graph, ops::InputClass::wide, last[0], now[0])) << "one element meets no other";
   EXPECT_EQ(now[0].as<float>().front(), last[0].as<float>().front());
   EXPECT_EQ(now[0].as<float>().back(), end);
+}
+
+TEST(AlikeInputs, AreLikeTheCallBeforeInEachOfTheWays) {
+  Task task = *suites::find_task("Add_residual");
+  for (auto& [name, length] : task.lengths) length = 6;
+  const ops::Graph graph = *ops::resolve(task);
+  const std::vector<bool> constant(graph.inputs.size(), false);
+  Random random(3);
+  const std::vector<Tensor> before = ops::draw_inputs(graph, ops::InputClass::typical, 1);
+  const auto a = before[0].as<float>(), b = before[1].as<float>();
+  int same_first = 0, same_second = 0, one_differs = 0, doubled = 0, negated = 0, exchanged = 0, sorted_alike = 0;
+  const auto differing = [](auto one, auto other) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) count += one[i] != other[i];
+    return count;
+  };
+  for (std::size_t way = 0; way < kWaysAlike; ++way) {
+    std::vector<Tensor> now = ops::draw_inputs(graph, ops::InputClass::typical, 2);
+    make_alike(graph, constant, before, way, now, random);
+    const auto x = now[0].as<float>(), y = now[1].as<float>();
+    same_first += differing(a, x) == 0;
+    same_second += differing(b, y) == 0;
+    one_differs += differing(a, x) == 1 && differing(b, y) == 0;
+    doubled += std::ranges::equal(x, a, [](float p, float q) { return p == 2 * q; });
+    negated += std::ranges::equal(x, a, [](float p, float q) { return p == -q; });
+    exchanged += differing(a, y) == 0 && differing(b, x) == 0;
+    std::vector<float> p(a.begin(), a.end()), q(x.begin(), x.end());
+    std::ranges::sort(p);
+    std::ranges::sort(q);
+    sorted_alike += p == q && differing(a, x) > 0;
+  }
+  EXPECT_EQ(same_first, 1);
+  EXPECT_EQ(same_second, 7) << "all ways but two";
+  EXPECT_EQ(one_differs, 1);
+  EXPECT_EQ(doubled, 1);
+  EXPECT_EQ(negated, 1);
+  EXPECT_EQ(exchanged, 1);
+  EXPECT_EQ(sorted_alike, 1) << "turned round";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "ops/graph.h"
 #include "ops/lengths.h"
@@ -20,10 +21,21 @@ constexpr double kTypicalShare = 1.0 / 3;
 constexpr double kWideShare = 0.375;
 // Shapes with fewer elements hold hardly any of them.
 constexpr std::int64_t kFewElements = 256;
-// Cases for data of a certain make, on shapes that cost next to nothing.
-constexpr std::size_t kPatterns = 48;
+// On the own shape every class is tried whatever the time, where its references cost next to nothing.
+constexpr double kCheapOwnFlops = 2e6;
+constexpr std::int64_t kCheapOwnElements = 1 << 15;
+// Crowds: how many, of shapes with how many elements of the first input, and what all of them may cost together.
+constexpr std::size_t kCrowds = 8, kMostInCrowd = 96;
 constexpr std::int64_t kFewInPattern = 48, kMostInPattern = 2048;
-constexpr double kCheapFlops = 2e5;
+constexpr double kCrowdFlops = 1.6e7, kCrowdElements = 5e5;
+// Of those that could be a crowd's, the cheapest of so many becomes it.
+constexpr int kShapesLookedAt = 3;
+// Shares of a crowd's sets. What is left are typical ones, each like the one before in a way (mixed_inputs.h).
+constexpr std::pair<ops::InputClass, double> kCrowdShares[] = {{ops::InputClass::wide, 0.36},
+                                                               {ops::InputClass::ties, 0.26},
+                                                               {ops::InputClass::edges, 0.14},
+                                                               {ops::InputClass::special, 0.08},
+                                                               {ops::InputClass::tails, 0.06}};
 
 std::vector<ops::InputClass> hard_classes(Random& random) {
   std::vector<ops::InputClass> classes;
@@ -80,22 +92,45 @@ void give_room(std::span<PlannedCase> hidden, const Task& task) {
   }
 }
 
-// Data of a certain make (all equal, numbered, an identity, pixels) is drawn in many ways, each of them seldom: small
-// shapes are tried on it again.
-void add_patterns(std::vector<PlannedCase>& plan, const Task& task, Random& random) {
-  std::vector<std::size_t> able;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (!plan[i].hidden || is_much_longer(plan[i].lengths, task)) continue;
-    const auto graph = ops::resolve(task, plan[i].lengths);
-    if (!graph.ok() || graph->inputs.empty() || ops::cost_of(*graph).flops > kCheapFlops) continue;
-    const std::int64_t elements = graph->inputs[0].type.shape.count();
-    if (elements >= kFewInPattern && elements <= kMostInPattern) able.push_back(i);
+// A shape that could be a crowd's, and what one set of inputs costs there.
+struct Cheap {
+  const PlannedCase* planned;
+  double share;           // of what all crowds may cost
+  std::int64_t elements;  // of the first input
+};
+
+// Shapes with hardly any elements only where there are no others.
+std::vector<Cheap> cheap_shapes(const std::vector<PlannedCase>& plan, const Task& task) {
+  const bool open = std::ranges::any_of(plan, &PlannedCase::hidden);
+  std::vector<Cheap> able;
+  for (const PlannedCase& one : plan) {
+    if (one.hidden != open || one.thin || is_much_longer(one.lengths, task)) continue;
+    const auto graph = ops::resolve(task, one.lengths);
+    if (!graph.ok() || graph->inputs.empty()) continue;
+    double elements = 0;
+    for (const ops::GraphInput& input : graph->inputs) elements += static_cast<double>(input.type.shape.count());
+    for (std::size_t i = 0; i < graph->outputs.size(); ++i) {
+      elements += static_cast<double>(graph->output_type(i).shape.count());
+    }
+    const std::int64_t first = graph->inputs[0].type.shape.count();
+    if (first == 0 || first > kMostInPattern) continue;
+    const double share = std::max(elements / kCrowdElements, ops::cost_of(*graph).flops / kCrowdFlops);
+    if (share * kCrowds <= 1.0 / 8) able.push_back({&one, share, first});
   }
-  for (std::size_t i = 0; i < kPatterns && !able.empty(); ++i) {
-    PlannedCase one = plan[random.pick(able)];
-    one.input_class = i % 3 == 0 ? ops::InputClass::edges : ops::InputClass::ties;
-    plan.push_back(std::move(one));
+  std::vector<std::int64_t> sizes;
+  for (const Cheap& one : able) sizes.push_back(one.elements);
+  std::ranges::sort(sizes);
+  if (!sizes.empty()) {
+    const std::int64_t enough = std::min(kFewInPattern, sizes[sizes.size() * 2 / 3]);
+    std::erase_if(able, [&](const Cheap& one) { return one.elements < enough; });
   }
+  return able;
+}
+
+bool is_cheap(const Task& task) {
+  const auto own = ops::resolve(task);
+  if (!own.ok() || own->inputs.empty()) return false;
+  return ops::cost_of(*own).flops <= kCheapOwnFlops && own->inputs[0].type.shape.count() <= kCheapOwnElements;
 }
 
 }  // namespace
@@ -105,8 +140,9 @@ std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random
   plan.push_back({.lengths = task.lengths, .threads = threads});
   plan.push_back({.lengths = task.lengths, .thin = true, .threads = threads});
   std::vector<ops::InputClass> hard = hard_classes(random);
+  const bool cheap = is_cheap(task);
   for (std::size_t i = 0; i < hard.size(); ++i) {
-    plan.push_back({.lengths = task.lengths, .input_class = hard[i], .optional = i > 0, .threads = threads});
+    plan.push_back({.lengths = task.lengths, .input_class = hard[i], .optional = i > 0 && !cheap, .threads = threads});
   }
   const auto any_threads = [&] { return static_cast<int>(random.integer(1, threads)); };
   const std::vector<Lengths> hidden = ops::hidden_lengths(task, random.bits(), kHiddenShapes);
@@ -128,13 +164,41 @@ std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random
       plan.push_back({.lengths = task.lengths, .input_class = one, .optional = true, .threads = any_threads()});
     }
   }
-  add_patterns(plan, task, random);
   // Each class has turns of its own.
   std::map<ops::InputClass, std::uint64_t> turns;
   for (PlannedCase& one : plan) {
     one.turn = turns.try_emplace(one.input_class, random.bits() % 10000).first->second++;
   }
   return plan;
+}
+
+std::vector<PlannedCrowd> plan_crowds(const Task& task, const std::vector<PlannedCase>& plan, Random& random) {
+  const std::vector<Cheap> able = cheap_shapes(plan, task);
+  std::map<ops::InputClass, std::uint64_t> turns;
+  for (const PlannedCase& one : plan) turns[one.input_class] = one.turn + 1;
+  std::vector<PlannedCrowd> crowds;
+  for (std::size_t i = 0; i < kCrowds && !able.empty(); ++i) {
+    const Cheap* chosen = &random.pick(able);
+    for (int k = 1; k < kShapesLookedAt; ++k) {
+      const Cheap* other = &random.pick(able);
+      if (other->share < chosen->share) chosen = other;
+    }
+    const auto most = static_cast<std::size_t>(1 / (kCrowds * chosen->share));
+    const std::size_t count = std::min(kMostInCrowd, most);
+    PlannedCrowd crowd{.lengths = chosen->planned->lengths,
+                       .hidden = chosen->planned->hidden,
+                       .threads = chosen->planned->threads,
+                       .sets = {}};
+    for (const auto& [input_class, share] : kCrowdShares) {
+      const double wanted = share * static_cast<double>(count) + random.unit();
+      for (int k = 0; k < static_cast<int>(wanted); ++k) crowd.sets.push_back({input_class, turns[input_class]++});
+    }
+    random.shuffle(std::span(crowd.sets));
+    while (crowd.sets.size() < count)
+      crowd.sets.push_back({ops::InputClass::typical, turns[ops::InputClass::typical]++});
+    crowds.push_back(std::move(crowd));
+  }
+  return crowds;
 }
 
 }  // namespace kw::judge

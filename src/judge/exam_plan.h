@@ -26,4 +26,20 @@ struct PlannedCase {
 // leaves no length open, its own shape again and again.
 std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random);
 
+// Many sets of inputs of one small shape side by side, each for one call: what values alone decide is tried so in a
+// tenth of the time of cases of their own.
+struct PlannedCrowd {
+  struct Set {
+    ops::InputClass input_class = ops::InputClass::typical;
+    std::uint64_t turn = 0;
+  };
+  Lengths lengths;
+  bool hidden = false;
+  int threads = 1;
+  std::vector<Set> sets;
+};
+
+// In shapes of `plan`; none where all of these cost too much. Turns go on where the plan's end.
+std::vector<PlannedCrowd> plan_crowds(const Task& task, const std::vector<PlannedCase>& plan, Random& random);
+
 }  // namespace kw::judge

@@ -64,14 +64,49 @@ TEST(ExamPlan, GivesEachClassItsShareOfTheHiddenShapesHoweverTheyAreDrawn) {
 TEST(ExamPlan, NumbersTheCasesOfAClassInARow) {
   Random random(6);
   std::map<ops::InputClass, std::vector<std::uint64_t>> turns;
-  for (const PlannedCase& one : plan_exam(relu({{"N", 300}, {"D", 500}}), 1, random)) {
-    turns[one.input_class].push_back(one.turn);
+  const Task task = relu({{"N", 300}, {"D", 500}});
+  const std::vector<PlannedCase> plan = plan_exam(task, 1, random);
+  for (const PlannedCase& one : plan) turns[one.input_class].push_back(one.turn);
+  for (const PlannedCrowd& crowd : plan_crowds(task, plan, random)) {
+    for (const PlannedCrowd::Set& set : crowd.sets) turns[set.input_class].push_back(set.turn);
   }
-  EXPECT_GE(turns[ops::InputClass::ties].size(), 40u);
-  EXPECT_GE(turns[ops::InputClass::wide].size(), 38u);
-  for (const auto& [input_class, numbers] : turns) {
+  EXPECT_GE(turns[ops::InputClass::ties].size(), 100u);
+  EXPECT_GE(turns[ops::InputClass::wide].size(), 150u);
+  for (auto& [input_class, numbers] : turns) {
+    std::ranges::sort(numbers);
     for (std::size_t i = 1; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], numbers[i - 1] + 1);
   }
+}
+
+TEST(ExamPlan, TriesEachHardClassOnTheOwnShapeWhereThatCostsNextToNothing) {
+  Random random(7);
+  for (const PlannedCase& one : plan_exam(relu({{"N", 100}}), 1, random)) EXPECT_FALSE(one.optional);
+  int optional = 0;
+  for (const PlannedCase& one : plan_exam(relu({{"N", 3000}, {"D", 3000}}), 1, random)) optional += one.optional;
+  EXPECT_EQ(optional, std::ssize(ops::kAllInputClasses) - 2) << "all but typical values and one of the others";
+}
+
+TEST(ExamPlan, HasCrowdsOfSmallShapesThatEndWithTypicalValues) {
+  Random random(8);
+  const Task task = relu({{"N", 300}, {"D", 500}});
+  const std::vector<PlannedCrowd> crowds = plan_crowds(task, plan_exam(task, 1, random), random);
+  ASSERT_EQ(crowds.size(), 8u);
+  std::size_t sets = 0;
+  for (const PlannedCrowd& crowd : crowds) {
+    EXPECT_TRUE(crowd.hidden);
+    EXPECT_LE(crowd.lengths.at("N") * crowd.lengths.at("D"), 2048);
+    ASSERT_GE(crowd.sets.size(), 8u);
+    EXPECT_EQ(crowd.sets.back().input_class, ops::InputClass::typical);
+    sets += crowd.sets.size();
+  }
+  EXPECT_GE(sets, 200u);
+}
+
+TEST(ExamPlan, HasNoCrowdsWhereEveryShapeIsLarge) {
+  Random random(9);
+  Task task = relu({});
+  task.values[0].lengths = {{1 << 12, ""}, {1 << 12, ""}};
+  EXPECT_TRUE(plan_crowds(task, plan_exam(task, 1, random), random).empty());
 }
 
 TEST(ExamPlan, TriesEveryNumberOfThreadsUpToTheOneJudged) {

@@ -39,6 +39,10 @@ constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
 constexpr int kShapesInTwo = 8;
+// Of a crowd, in one go.
+constexpr std::size_t kTensorsAtOnce = 512;
+// An emulator is slow: one in so many.
+constexpr std::size_t kCrowdsOnEmulators = 4;
 // Two instances keep memory at once.
 constexpr std::uint64_t kManyCalls = 2;
 
@@ -57,7 +61,7 @@ class Examiner {
            std::unique_ptr<targets::LoadedKernel> kernel)
       : exam_(exam), random_(random), calls_(std::move(calls)), kernel_(std::move(kernel)) {}
 
-  Result<Examined> run(const std::vector<PlannedCase>& plan) {
+  Result<Examined> run(const std::vector<PlannedCase>& plan, const std::vector<PlannedCrowd>& crowds) {
     found(VerdictStage::load, kernel_->finish_loading(Clock::now() + kMostLoadTime));
     if (rejected()) return examined_;
     examined_.varies = kernel_->varies();
@@ -66,6 +70,9 @@ class Examiner {
       if (rejected()) return examined_;
       if (one.optional && Clock::now() - begin > kMostReferenceTime) continue;
       KW_CHECK(examine_case(one));
+    }
+    for (const PlannedCrowd& one : crowds) {
+      if (!rejected()) KW_CHECK(examine_crowd(one));
     }
     if (exam_.quick_check == nullptr && !rejected()) KW_CHECK(examine_further(plan));
     if (!rejected()) found(VerdictStage::behaviour, kernel_->behaviour());
@@ -90,11 +97,9 @@ class Examiner {
 
   Status examine_case(const PlannedCase& one) {
     KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, one.lengths, one.threads));
-    Json values = Json::object();
-    for (const auto& [name, value] : one.lengths) values[name] = value;
     const std::string class_name = one.thin ? "few" : std::string(ops::name_of(one.input_class));
     const Asked asked{.stage = one.hidden ? VerdictStage::hidden : VerdictStage::verify,
-                      .about = {{"values", class_name}, {"lengths", values}},
+                      .about = about(class_name, one.lengths),
                       .typical = !one.thin && one.input_class == ops::InputClass::typical};
     if (exam_.quick_check != nullptr) {
       return examine_answers(instance, exam_.quick_check->inputs, exam_.quick_check->expected, kMostCallTime, asked);
@@ -116,6 +121,90 @@ class Examiner {
     note_coverage(one, class_name);
     return examine_answers(instance, inputs, *expected, kMostCallTime + kReferenceTimes * (Clock::now() - begin),
                            asked);
+  }
+
+  // One call for each set of inputs, all in one go. Weights are typical, and the same for all.
+  Status examine_crowd(const PlannedCrowd& crowd) {
+    KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, crowd.lengths, crowd.threads));
+    const std::size_t tensors = instance.inputs.size() + instance.outputs.size();
+    const std::size_t most = std::min(exam_.device->most_calls(), kTensorsAtOnce / tensors + 1);
+    std::span<const PlannedCrowd::Set> left = crowd.sets;
+    while (!left.empty() && !rejected()) {
+      KW_CHECK(examine_together(crowd, instance, left.first(std::min(most, left.size()))));
+      left = left.subspan(std::min(most, left.size()));
+    }
+    return {};
+  }
+
+  Status examine_together(const PlannedCrowd& crowd, const Instance& instance,
+                          std::span<const PlannedCrowd::Set> sets) {
+    struct Drawn {
+      std::vector<Tensor> inputs;
+      std::vector<ops::WideTensor> expected;
+      ops::InputClass input_class;
+    };
+    std::vector<Drawn> calls;
+    const auto begin = Clock::now();
+    const std::vector<Tensor> weights = ops::draw_inputs(instance.graph, ops::InputClass::typical, secret());
+    const auto with_weights = [&](std::vector<Tensor>& inputs) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (instance.constant[i]) inputs[i] = weights[i];
+      }
+    };
+    const std::size_t first_way = random_.bits() % kWaysAlike;
+    for (const PlannedCrowd::Set& set : sets) {
+      const bool typical = set.input_class == ops::InputClass::typical;
+      const auto change = [&](std::vector<Tensor>& drawn) {
+        with_weights(drawn);
+        if (!typical || calls.empty() || calls.back().input_class != ops::InputClass::typical) return;
+        make_alike(instance.graph, instance.constant, calls.back().inputs, first_way + calls.size(), drawn, random_);
+      };
+      std::vector<Tensor> inputs =
+          ops::draw_inputs(instance.graph, set.input_class, secret(), {.change = change, .turn = set.turn});
+      with_weights(inputs);
+      auto expected = ops::evaluate(instance.graph, inputs);
+      if (!expected.ok()) continue;
+      note_coverage({.lengths = crowd.lengths, .hidden = crowd.hidden, .threads = crowd.threads},
+                    std::string(ops::name_of(set.input_class)));
+      calls.push_back({std::move(inputs), *std::move(expected), set.input_class});
+    }
+    if (calls.empty()) return {};
+    const Clock::duration most_time = kMostCallTime + kReferenceTimes * (Clock::now() - begin);
+    std::vector<Placement> places;
+    while (places.size() < calls.size()) places.push_back(random_.pick(kPlaces));
+    KW_CHECK(calls_->lay_out(instance, places, random_));
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+        if (call == 0 || !instance.constant[i]) calls_->write(call, i, calls[call].inputs[i]);
+      }
+    }
+    const auto asked_of = [&](ops::InputClass input_class) {
+      return Asked{.stage = crowd.hidden ? VerdictStage::hidden : VerdictStage::verify,
+                   .about = about(std::string(ops::name_of(input_class)), crowd.lengths),
+                   .typical = false};
+    };
+    const Asked any = asked_of(calls[0].input_class);
+    KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, Clock::now() + most_time));
+    found_in(any, any.stage, std::move(arranged));
+    if (rejected()) return {};
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      kernel_->outputs().poison(call, static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d), false);
+    }
+    found_in(any, any.stage, kernel_->run(0, calls.size(), Clock::now() + most_time));
+    for (std::size_t call = 0; call < calls.size() && !rejected(); ++call) {
+      const Asked asked = asked_of(calls[call].input_class);
+      Reason problem;
+      const std::vector<Tensor> outputs = outputs_of(*kernel_, instance, call, &problem);
+      found_in(asked, asked.stage, named(std::move(problem), instance));
+      if (!rejected()) compare_all(calls[call].expected, outputs, instance, asked);
+    }
+    return {};
+  }
+
+  static Json about(const std::string& class_name, const Lengths& lengths) {
+    Json values = Json::object();
+    for (const auto& [name, value] : lengths) values[name] = value;
+    return {{"values", class_name}, {"lengths", values}};
   }
 
   static bool may_be_mixed(const Instance& instance, const std::vector<Tensor>& inputs) {
@@ -551,51 +640,13 @@ class Examiner {
 
 }  // namespace
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.type() != b.type()) return false;
-  if (std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0) return true;
-  if (!is_float(a.dtype())) return false;
-  const std::size_t size = size_bytes(a.dtype());
-  for (std::int64_t i = 0; i < a.count(); ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * size;
-    if (std::memcmp(a.bytes().data() + at, b.bytes().data() + at, size) == 0) continue;
-    if (!std::isnan(a.real(i)) || !std::isnan(b.real(i))) return false;
-  }
-  return true;
-}
-
-VerdictStage stage_of(const Reason& reason, VerdictStage stage) {
-  switch (reason.code) {
-    case ReasonCode::system_call:
-    case ReasonCode::keeps_working:
-    case ReasonCode::registers_changed:
-      return VerdictStage::behaviour;
-    case ReasonCode::misaligned_access:
-      return VerdictStage::guard;
-    case ReasonCode::touched_memory:
-      return reason.params.contains("place") ? VerdictStage::guard : stage;
-    default:
-      return stage;
-  }
-}
-
-std::vector<Tensor> outputs_of(targets::LoadedKernel& kernel, const Instance& instance, std::size_t call,
-                               Reason* problem) {
-  return targets::read_outputs(
-      kernel.outputs(), instance, call, [&](std::size_t output) { return kernel.found_shape(call, output); }, problem);
-}
-
-Result<Instance> instance_for(const targets::Device& device, const Task& task, const Lengths& lengths, int threads) {
-  KW_TRY(Instance instance, targets::make_instance(task, lengths, threads));
-  if (const Status accepted = device.accepts(instance); !accepted.ok()) return at(task.name, accepted.error());
-  return instance;
-}
-
 Result<Examined> examine(const Exam& exam) {
   Random random(exam.seed);
   std::vector<PlannedCase> plan =
       exam.quick_check != nullptr ? std::vector<PlannedCase>{{.lengths = exam.task->lengths, .threads = exam.threads}}
                                   : plan_exam(*exam.task, exam.threads, random);
+  std::vector<PlannedCrowd> crowds;
+  if (exam.quick_check == nullptr) crowds = plan_crowds(*exam.task, plan, random);
   // Emulators take long: there hidden shapes are no larger than the task's own.
   if (!exam.device->claims_speed()) {
     KW_TRY(const Instance own, instance_for(*exam.device, *exam.task, exam.task->lengths, exam.threads));
@@ -603,6 +654,7 @@ Result<Examined> examine(const Exam& exam) {
       const auto instance = instance_for(*exam.device, *exam.task, one.lengths, one.threads);
       return one.hidden && instance.ok() && instance->all_bytes() > own.all_bytes();
     });
+    crowds.resize((crowds.size() + kCrowdsOnEmulators - 1) / kCrowdsOnEmulators);
   }
   targets::Limits limits{.threads = exam.threads};
   for (const PlannedCase& one : plan) {
@@ -612,7 +664,7 @@ Result<Examined> examine(const Exam& exam) {
   }
   KW_TRY(std::unique_ptr<targets::Calls> calls, exam.device->make_calls());
   KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel, exam.device->load(*exam.built, *calls, limits));
-  return Examiner(exam, random, std::move(calls), std::move(kernel)).run(plan);
+  return Examiner(exam, random, std::move(calls), std::move(kernel)).run(plan, crowds);
 }
 
 }  // namespace kw::judge

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <functional>
 
+#include "ops/workaday_data.h"
+
 namespace kw::ops {
 namespace {
 
@@ -44,9 +46,10 @@ constexpr std::array<double, 34> kNamed{
     M_PI / 2,       2 * M_PI, M_E,      M_LN2,   M_SQRT2, 1.0 / 3,     1.0 / 255};
 constexpr double kNamedShare = 0.05;
 
-enum class Make { numbers, shares, waves, pixels, bright };
-constexpr std::array<Make, 4> kMakes{Make::shares, Make::waves, Make::pixels, Make::bright};
-constexpr double kMakeShare = 0.4;
+enum class Make { numbers, shares, waves, pixels, bright, halves, powers, smooth };
+constexpr std::array<Make, 7> kMakes{Make::shares, Make::waves,  Make::pixels, Make::bright,
+                                     Make::halves, Make::powers, Make::smooth};
+constexpr double kMakeShare = 0.55;
 
 class RealSource {
  public:
@@ -63,6 +66,9 @@ class RealSource {
     whole_ = random_.chance(0.2);
     make_ = input_class == InputClass::edges && random_.chance(kMakeShare) ? random_.pick(kMakes) : Make::numbers;
     turn_ = random_.unit();
+    half_bits_ = random_.pick({8, 11});
+    angle_ = random_.uniform(0, 2 * M_PI);
+    step_ = std::exp2(random_.uniform(-7, -4));
   }
 
   void fill(std::span<float> elements) {
@@ -171,7 +177,8 @@ class RealSource {
     return value == 0 ? std::copysign(0.0, random_.sign()) : value;
   }
 
-  // As data comes from elsewhere: probabilities, samples of sound, pixels, pixels in parts of the largest.
+  // As data comes from elsewhere: probabilities, samples of sound, pixels, pixels in parts of the largest; numbers of
+  // half the width, powers of two, a smooth curve.
   double made() {
     switch (make_) {
       case Make::shares:
@@ -180,6 +187,15 @@ class RealSource {
         return near(random_.uniform(-1, 1));
       case Make::pixels:
         return near(static_cast<double>(random_.integer(0, 255)));
+      case Make::halves: {
+        int exponent = 0;
+        const double part = std::frexp(typical(), &exponent);
+        return near(std::ldexp(std::round(std::ldexp(part, half_bits_)), exponent - half_bits_));
+      }
+      case Make::powers:
+        return near(random_.sign() * std::exp2(random_.integer(-6, 6)));
+      case Make::smooth:
+        return near(2 * std::sin(angle_ += step_));
       default:
         return near(static_cast<double>(random_.integer(0, 255)) / 255);
     }
@@ -259,7 +275,9 @@ class RealSource {
   std::vector<double> few_;
   bool whole_ = false;  // ties are whole numbers, many of them
   Make make_ = Make::numbers;
-  double turn_ = 0;  // where in its reach the last wide number was
+  double turn_ = 0;     // where in its reach the last wide number was
+  int half_bits_ = 11;  // of a mantissa
+  double angle_ = 0, step_ = 0.05;
 };
 
 std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, InputClass input_class,
@@ -320,6 +338,7 @@ void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Ran
 
 // Of inputs that are built; of draws without anything negative.
 constexpr double kBuiltShare = 0.4;
+constexpr double kMatrixShare = 0.45;  // of these
 constexpr double kPositiveShare = 0.15;
 
 // How data is built that programs meet and chance hardly ever draws: mostly zeros, one element a row, a diagonal, a
@@ -329,6 +348,9 @@ void build(std::span<T> values, const Shape& shape, bool both_signs, double chos
   const std::size_t columns = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
   const std::size_t rows = shape.rank() < 2 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 2]);
   if (values.empty()) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (random.chance(kMatrixShare)) return make_matrix(values, shape, both_signs, random);
+  }
   const auto keep = [&](auto&& kept) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!kept(i / columns % rows, i % columns)) values[i] = T{};
@@ -427,6 +449,14 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
       }
     }
   }
+  const bool whole_line = std::isinf(domain.low) && std::isinf(domain.high) && domain.far >= Domain().far;
+  if (input_class == InputClass::ties && chosen > 0.88 && chosen < 0.95 && whole_line) {
+    if (chosen > 0.92 && allowed.one_sign) return make_checkerboard(values, row > 0 ? row : values.size());
+    return make_antisymmetric(values, row > 0 ? row : values.size());
+  }
+  if (input_class == InputClass::tails && whole_line && chosen < 0.3) {
+    return allowed.one_sign && chosen < 0.18 ? make_outlier(values, random) : make_offset(values, random);
+  }
   // Not special ones: NaN has no place in an order.
   if (allowed.one_sign && row > 0 && chosen > 0.95 && input_class != InputClass::special) {
     const bool upwards = random.chance(0.5);
@@ -455,8 +485,10 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
       const T any = values[static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1))];
       std::ranges::fill(values,
                         random.pick({any, *std::ranges::min_element(values), *std::ranges::max_element(values)}));
-    } else if (chosen < 0.2) {
+    } else if (chosen < 0.17) {
       std::ranges::sort(values);
+    } else if (chosen < 0.22) {
+      std::ranges::sort(values, std::greater<>());
     } else if (chosen < 0.28) {
       const auto period = std::min(static_cast<std::size_t>(std::exp2(random.uniform(0, 7))), count);
       for (std::size_t i = period; i < count; ++i) values[i] = values[i - period];
@@ -517,6 +549,19 @@ void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
     const bool negative = chosen > 0.8 && other->domain.low == -other->domain.high;
     const auto from = tensors[i].as<float>();
     auto to = tensors[k].as<float>();
+    const auto inside = [](double low, double value, double high) { return value >= low && value <= high; };
+    if (chosen < 0.55 && !to.empty()) {
+      // The same but for one element, or smaller throughout.
+      const bool alone = chosen < 0.48;
+      const auto at = static_cast<std::size_t>(random.pick({std::int64_t{0}, std::ssize(to) - 1}));
+      const float own = to[at];
+      for (std::size_t m = 0; m < to.size(); ++m) {
+        const float below = from[m] - std::fabs(to[m]);
+        to[m] = alone || !inside(other->domain.low, below, other->domain.high) ? from[m] : below;
+      }
+      if (alone) to[at] = own;
+      continue;
+    }
     for (std::size_t at = 0; at < to.size(); ++at) {
       if (chosen > 0.8 || random.chance(0.3)) to[at] = negative ? -from[at] : from[at];
     }
@@ -622,6 +667,7 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
   // Where one input alone may be far out (reach.h), the other must not follow it.
   const bool may_be_alike = input_class == InputClass::wide ? patterns.one_sign : patterns.equal;
   if (input_class != InputClass::typical && may_be_alike) relate(graph, tensors, random);
+  mask_softmax(graph, input_class, random, tensors);
   if (drawing.change) drawing.change(tensors);
   for (const GraphNode& node : graph.nodes) {
     if (!node.call.op->draw) continue;

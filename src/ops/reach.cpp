@@ -68,9 +68,10 @@ bool copies(const GraphNode& node) { return node.call.op->flops(node.call) == 0;
 
 // It gives its inputs' own elements, or rounds once where there is one way to: of finite numbers, whatever their size.
 bool moves(const GraphNode& node) {
-  static const std::set<std::string> kRoundOnce = {"Abs",           "Add", "ArgMax",    "ArgMin",    "Div",
-                                                   "GlobalMaxPool", "Max", "MaxPool",   "Min",       "Mul",
-                                                   "Neg",           "Sub", "ReduceMax", "ReduceMin", "Relu"};
+  static const std::set<std::string> kRoundOnce = {
+      "Abs",           "Add",       "ArgMax",         "ArgMin",    "Ceil",        "Clip", "Div",     "Equal", "Floor",
+      "GlobalMaxPool", "Greater",   "GreaterOrEqual", "Less",      "LessOrEqual", "Max",  "MaxPool", "Min",   "Mul",
+      "Neg",           "ReduceMax", "Relu",           "ReduceMin", "Round",       "Sign", "Sub"};
   return copies(node) || kRoundOnce.contains(node.call.op->name);
 }
 
@@ -125,6 +126,13 @@ bool is_bounded(const std::string& op) {
 }
 
 bool is_recurrent(const std::string& op) { return op == "GRU" || op == "LSTM" || op == "RNN"; }
+
+// It adds elements up, each times 1 or less.
+bool only_adds(const std::string& op) {
+  static const std::set<std::string> kFunctions = {"AveragePool", "CumSum", "GlobalAveragePool", "ReduceMean",
+                                                   "ReduceSum"};
+  return kFunctions.contains(op);
+}
 
 // It sums squares of its first input, and what it gives has a size of its own.
 bool normalises(const GraphNode& node) {
@@ -188,12 +196,16 @@ std::optional<double> highest_alone(const Graph& graph, int slot, double large) 
     } else if (normalises(node) && which == 0) {
       limit(squared);
       continue;
-    } else if (name == "ReduceL2" || name == "LpPool") {
+    } else if (name == "ReduceL2") {
       limit(squared);
+      after.more += terms;
+    } else if (name == "LpPool") {
+      const auto p = static_cast<double>(node.call.integer("p"));
+      limit({p * from.power, p * from.more + terms, true});
       after.more += terms;
     } else if (name == "ReduceSumSquare") {
       after = squared;
-    } else if (name == "ReduceL1") {
+    } else if (name == "ReduceL1" || (only_adds(name) && which == 0)) {
       after.more += terms;
     } else if (name == "BatchNormalization" && which == 0) {
       after.more += kTypicalHigh + kInverseHigh;
@@ -204,6 +216,10 @@ std::optional<double> highest_alone(const Graph& graph, int slot, double large) 
       after.more += terms + kTypicalHigh;
     } else if (dependent == 1 && which == 0 && name == "Div") {
       after.more += kInverseHigh;
+    } else if (dependent == 2 && name == "Div") {
+      // Of two that grow alike: it has a size of its own.
+      limit(after);
+      continue;
     } else {
       return std::nullopt;
     }
@@ -211,6 +227,21 @@ std::optional<double> highest_alone(const Graph& graph, int slot, double large) 
     for (const int output : node.outputs) growth[output] = after;
   }
   return top;
+}
+
+// Beyond some number its first reader makes no sense of it (an angle); sums of products and powers do, as far as they
+// stay in the type.
+bool has_far_end(const Graph& graph, int slot) {
+  if (domain_of(graph, slot).far >= Domain().far) return false;
+  for (const GraphNode& node : graph.nodes) {
+    const std::string& name = node.call.op->name;
+    const std::set<std::size_t>* proportional = proportional_inputs(name);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != slot) continue;
+      return name != "LpPool" && (proportional == nullptr || !proportional->contains(i));
+    }
+  }
+  return true;
 }
 
 struct Ends {
@@ -262,7 +293,7 @@ std::optional<Reach> large_ones(const Graph& graph, std::size_t input, Turn turn
   const GraphInput& one = graph.inputs[input];
   const bool free = one.role == Role::input || one.role == Role::weight;
   if (!free || !is_float(one.type.dtype)) return std::nullopt;
-  if (domain_of(graph, static_cast<int>(input)).far < Domain().far) return std::nullopt;
+  if (has_far_end(graph, static_cast<int>(input))) return std::nullopt;
   const auto count = static_cast<double>(one.type.shape.count());
   const bool larger = turn == Turn::larger || turn == Turn::larger_again;
   const double elements = larger                ? count

@@ -292,11 +292,16 @@ void draw_range(const Call& call, InputClass input_class, Random& random, std::s
     const double magnitude = is_float(dtype) ? random.uniform(0.1, 2) : static_cast<double>(random.integer(1, 3));
     delta->set_real(0, random.sign() * magnitude);
   }
-  // Steps of any size, from a start that leaves them room.
+  // Steps of any size, from a start that leaves them room: the last number stays in the type, and half a step counts
+  // beside the start.
   if (input_class == InputClass::wide && is_float(dtype) && inputs[0] && inputs[2]) {
-    const double delta = random.sign() * std::exp2(random.uniform(-20, 20));
-    inputs[2]->set_real(0, delta);
-    inputs[0]->set_real(0, delta * random.sign() * std::exp2(random.uniform(-4, 12)));
+    const double most = std::floor(std::log2(largest_finite(dtype))) - 1 - std::log2(std::max(count, 1.0));
+    const double least = std::log2(smallest_subnormal(dtype));
+    const double far = random.uniform(least, most);
+    const double lowest = std::max(far - 12, least + 8);
+    inputs[0]->set_real(0, random.sign() * std::exp2(far));
+    inputs[2]->set_real(0,
+                        random.sign() * std::exp2(random.uniform(lowest, std::max(std::min(far + 4, most), lowest))));
   }
   const auto known = [&](std::size_t i) { return inputs[i] ? inputs[i] : call.constants[i]; };
   if (!inputs[1] || !known(0) || !known(2)) return;

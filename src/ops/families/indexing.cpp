@@ -45,9 +45,11 @@ void draw_indices(Tensor& indices, std::int64_t length, int axis, InputClass inp
   if (length > 0 && indices.shape().rank() > 0 && one_after_another(input_class, random)) {
     const AxisView view(indices.shape(), axis);
     const std::int64_t first = random.pick({std::int64_t{0}, length - 1, random.integer(0, length - 1)});
-    const std::int64_t step = random.pick({1, 1, 1, -1, 0}), from_end = random.chance(0.3) ? length : 0;
+    const std::int64_t step = random.pick({1, 1, 1, -1, 0, 2}), from_end = random.chance(0.3) ? length : 0;
+    // Now and then each twice.
+    const std::int64_t times = random.chance(0.2) ? 2 : 1;
     for (std::int64_t i = 0; i < indices.count(); ++i) {
-      const std::int64_t place = first + step * (i / view.inner % view.length) % length;
+      const std::int64_t place = first + step * (i / view.inner % view.length / times) % length;
       indices.set_integer(i, (place + length) % length - from_end);
     }
     return;
@@ -559,9 +561,13 @@ void draw_one_hot(const Call& call, InputClass input_class, Random& random, std:
   const std::int64_t depth = *depth_of(call);
   if (Tensor* indices = inputs[0]) {
     const std::int64_t low = is_signed(indices->dtype()) ? -depth - 1 : 0;
+    const bool in_order = depth > 0 && one_after_another(input_class, random);
+    const std::int64_t first = depth > 0 ? random.integer(0, depth - 1) : 0,
+                       step = random.pick<std::int64_t>({0, 1, 1, depth - 1});
     for (std::int64_t i = 0; i < indices->count(); ++i) {
-      indices->set_integer(
-          i, input_class == InputClass::typical ? random.integer(0, depth - 1) : random.integer(low, depth + 1));
+      indices->set_integer(i, in_order                             ? (first + step * (i % depth)) % depth
+                              : input_class == InputClass::typical ? random.integer(0, depth - 1)
+                                                                   : random.integer(low, depth + 1));
     }
   }
   // On and off must differ, or every answer is right.

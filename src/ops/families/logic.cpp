@@ -19,9 +19,12 @@ void nudge(Tensor& tensor, std::int64_t index, Random& random) {
 }
 
 // Numbers drawn apart are hardly ever equal, so that `false` would pass for Equal and < for <=. A third of the pairs
-// is made equal; among the edges some of these differ in the last bit again.
+// is made equal; among the edges some of these differ in the last bit again. Now and then pairs stay as they are: all
+// of one order, or all equal but one.
 void draw_ties(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> in) {
+  constexpr double kAsTheyAre = 0.25;
   if (!in[0] && !in[1]) return;
+  if (input_class != InputClass::typical && random.chance(kAsTheyAre)) return;
   const std::size_t changed = !in[1] || (in[0] && in[0]->count() > in[1]->count()) ? 0 : 1;
   const std::size_t kept = 1 - changed;
   const Tensor* model = in[kept] ? in[kept] : call.constants[kept];

@@ -125,9 +125,29 @@ Status hardmax_of(const Call& call, WideInputs in, std::span<WideTensor> out) {
   return {};
 }
 
+// Now and then whole rows are far from zero, or their ends are the two largest.
+void draw_rows(const AxisView& view, Random& random, Tensor& x) {
+  constexpr double kShare = 0.4;
+  if (!random.chance(kShare)) return;
+  const bool shifted = random.chance(0.5);
+  each_row(view, [&](auto index) {
+    const auto at = [&](std::int64_t k) { return static_cast<std::int64_t>(index(k)); };
+    const double shift = random.sign() * std::exp2(random.uniform(5, 9));
+    double most = -INFINITY;
+    for (std::int64_t k = 0; k < view.length; ++k) {
+      if (shifted) x.set_real(at(k), x.real(at(k)) + shift);
+      most = std::max(most, x.real(at(k)));
+    }
+    if (shifted || view.length == 0) return;
+    x.set_real(at(0), most + 1);
+    x.set_real(at(view.length - 1), most + 1);
+  });
+}
+
 // A mask's -infinity, or the large negative number that programs take for it, gives exactly 0. The first element of
 // each row stays as it is: some elements are hidden, all from one on as attention does, or all others.
 void draw_masked(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+  if (input_class == InputClass::edges && inputs[0]) return draw_rows(*row_view(call), random, *inputs[0]);
   if (input_class != InputClass::special || !inputs[0]) return;
   const AxisView view = *row_view(call);
   const double hidden = random.pick<double>({-INFINITY, -INFINITY, -1e9, -1e4, -largest_finite(DType::float32)});

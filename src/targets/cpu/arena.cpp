@@ -109,11 +109,15 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     };
     const bool outputs_first = !timed && random.chance(0.5);
     if (outputs_first) put_outputs();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    // Inputs lie in their order, or the other way round.
+    const bool backwards = !timed && random.chance(0.3);
+    call.inputs.resize(inputs.size());
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const std::size_t i = backwards ? inputs.size() - 1 - k : k;
       const std::size_t in_instance = (layout.calls.size() - 1) % calls_each;
       const bool again = constant[i] && in_instance > 0;
       const Layout::Call& first = layout.calls[layout.calls.size() - 1 - in_instance];
-      call.inputs.push_back(again ? first.inputs[i] : put(inputs[i], place, false));
+      call.inputs[i] = again ? first.inputs[i] : put(inputs[i], place, false);
     }
     if (!outputs_first) put_outputs();
   }

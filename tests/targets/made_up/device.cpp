@@ -171,7 +171,14 @@ class ScriptKernel final : public targets::LoadedKernel {
     auto y = outputs_->calls[call][0].as<float>();
     const auto is_tiny = [](float value) { return std::fpclassify(value) == FP_SUBNORMAL; };
     wrong = wrong || (script.contains("wrong_beyond") && static_cast<double>(x.size()) > script.at("wrong_beyond")) ||
-            (script.contains("wrong_for_tiny") && std::ranges::any_of(x, is_tiny));
+            (script.contains("wrong_for_tiny") && std::ranges::any_of(x, is_tiny)) ||
+            (script.contains("wrong_for_power") && std::ranges::any_of(x, [&](float value) {
+               return std::isnormal(value) && std::ilogb(value) == script.at("wrong_for_power");
+             }));
+    if (script.contains("wrong_for_twice_the_last")) {
+      wrong = wrong || (x.size() > 8 && std::ranges::equal(x, last_, [](float a, float b) { return a == 2 * b; }));
+      last_.assign(x.begin(), x.end());
+    }
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::max(x[i], 0.0F) + (wrong ? 1.0F : 0.0F);
     outputs_->overran[call] = script.contains("overruns");
   }
@@ -183,6 +190,7 @@ class ScriptKernel final : public targets::LoadedKernel {
   std::shared_ptr<Life> life_;
   const Memory* calls_ = nullptr;
   std::unique_ptr<MemoryOutputs> outputs_;
+  std::vector<float> last_;  // the first input of the call before
   double runs_ = 0;
   std::int64_t timed_ = 0;
   std::int64_t laps_ = 0;

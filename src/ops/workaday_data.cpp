@@ -1,0 +1,154 @@
+#include "ops/workaday_data.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kw::ops {
+namespace {
+
+// Sums of such numbers are exact.
+float shortened(float value) { return std::clamp(std::round(value * 4) / 4, -8.0F, 8.0F); }
+
+struct Matrix {
+  std::span<float> values;
+  std::size_t rows, columns;
+
+  template <class F>
+  void keep(F&& kept) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!kept(i / columns % rows, i % columns)) values[i] = 0;
+    }
+  }
+  // Each element becomes another one of its matrix.
+  template <class F>
+  void copy(F&& from) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t r = i / columns % rows, c = i % columns;
+      values[i] = shortened(values[i - r * columns - c + from(r, c)]);
+    }
+  }
+};
+
+void make_skew(const Matrix& m) {
+  for (std::size_t i = 0; i < m.values.size(); ++i) {
+    const std::size_t r = i / m.columns % m.rows, c = i % m.columns;
+    if (c == r) m.values[i] = 0;
+    if (c > r) m.values[i] = -m.values[i - r * m.columns - c + c * m.columns + r];
+  }
+}
+
+void make_rank_one(const Matrix& m, Random& random) {
+  std::vector<float> a(m.rows), b(m.columns);
+  for (float& one : a) one = static_cast<float>(random.integer(1, 3));
+  for (float& one : b) one = static_cast<float>(random.integer(1, 4));
+  for (std::size_t i = 0; i < m.values.size(); ++i) m.values[i] = a[i / m.columns % m.rows] * b[i % m.columns];
+}
+
+// The input that is a mask, by its place among the inputs; -1: there is none.
+int mask_of_softmax(const Graph& graph, const GraphNode& softmax) {
+  for (const GraphNode& node : graph.nodes) {
+    if (node.call.op->name != "Add" || node.outputs[0] != softmax.inputs[0]) continue;
+    const int mask = node.inputs[1];
+    const auto inputs = static_cast<int>(graph.inputs.size());
+    if (mask < 0 || mask >= inputs || node.inputs[0] < 0 || node.inputs[0] >= inputs) return -1;
+    const GraphInput& input = graph.inputs[static_cast<std::size_t>(mask)];
+    return input.role == Role::input && input.type.dtype == DType::float32 && input.type.shape.rank() >= 2 ? mask : -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void make_matrix(std::span<float> values, const Shape& shape, bool both_signs, Random& random) {
+  const int rank = shape.rank();
+  const Matrix m{values, rank < 2 ? 1 : static_cast<std::size_t>(shape[rank - 2]),
+                 rank == 0 ? 1 : static_cast<std::size_t>(shape[rank - 1])};
+  if (values.empty()) return;
+  const auto any = [&](std::size_t count) {
+    return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
+  };
+  const std::size_t half_row = (m.rows + 1) / 2, half_column = (m.columns + 1) / 2;
+  switch (random.integer(0, 9)) {
+    case 0:
+      return m.keep([](std::size_t r, std::size_t c) { return c <= r + 1 && r <= c + 1; });
+    case 1:
+      return m.keep([&](std::size_t r, std::size_t c) { return (r < half_row) == (c < half_column); });
+    case 2:
+      if (both_signs && m.rows == m.columns) return make_skew(m);
+      [[fallthrough]];
+    case 3: {
+      const std::size_t only = any(values.size());
+      const float value = values[only] == 0 ? 1 : values[only];
+      std::ranges::fill(values, 0.0F);
+      values[only] = value;
+      return;
+    }
+    case 4:
+      return make_rank_one(m, random);
+    case 5:
+      return m.copy([](std::size_t, std::size_t c) { return c; });
+    case 6:
+      return m.copy([&](std::size_t r, std::size_t c) { return c >= r ? c - r : (r - c) * m.columns; });
+    case 7:
+      return m.keep(
+          [&](std::size_t r, std::size_t c) { return r > 0 && c > 0 && r + 1 < m.rows && c + 1 < m.columns; });
+    case 8:
+      return m.copy([&](std::size_t r, std::size_t c) { return (r - r % 2) * m.columns + c - c % 2; });
+    default: {
+      const std::size_t left = m.columns - m.columns / (1 + any(8));
+      return m.keep([&](std::size_t, std::size_t c) { return c < std::max<std::size_t>(left, 1); });
+    }
+  }
+}
+
+void make_checkerboard(std::span<float> values, std::size_t row) {
+  if (values.size() < 2 || row == 0) return;
+  const float one = values[0], other = values[1] == one ? one + 1 : values[1];
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i % row + i / row) % 2 == 0 ? one : other;
+}
+
+void make_antisymmetric(std::span<float> values, std::size_t row) {
+  if (row == 0) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = i % row, other = row - 1 - at;
+    if (at == other) values[i] = 0;
+    if (at > other) values[i] = -values[i - at + other];
+  }
+}
+
+void make_outlier(std::span<float> values, Random& random) {
+  if (values.empty()) return;
+  for (float& value : values) value = std::remainder(value, 1.0F);
+  const auto at = static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1));
+  values[at] = static_cast<float>(random.sign() * std::exp2(random.uniform(7, 30)));
+}
+
+void make_offset(std::span<float> values, Random& random) {
+  const auto offset = static_cast<float>(random.sign() * std::exp2(random.uniform(4, 6)));
+  for (float& value : values) value = offset + std::clamp(value, -16.0F, 16.0F) / 16;
+}
+
+void mask_softmax(const Graph& graph, InputClass input_class, Random& random, std::vector<Tensor>& inputs) {
+  constexpr double kShare = 0.3;
+  if (input_class != InputClass::special && input_class != InputClass::ties) return;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.call.op->name != "Softmax") continue;
+    const int mask = mask_of_softmax(graph, node);
+    if (mask < 0 || !random.chance(kShare)) continue;
+    Tensor& tensor = inputs[static_cast<std::size_t>(mask)];
+    const Shape& shape = tensor.type().shape;
+    if (tensor.count() == 0) continue;
+    const auto columns = static_cast<std::size_t>(shape[shape.rank() - 1]);
+    const auto rows = static_cast<std::size_t>(shape[shape.rank() - 2]);
+    const auto hidden = static_cast<float>(random.pick({-1e9, -1e4, -10.0}));
+    const bool causal = random.chance(0.5);
+    const auto left = static_cast<std::size_t>(random.integer(1, static_cast<std::int64_t>(columns)));
+    const auto values = tensor.as<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t r = i / columns % rows, c = i % columns;
+      values[i] = (causal ? c <= r : c < left) ? 0 : hidden;
+    }
+  }
+}
+
+}  // namespace kw::ops

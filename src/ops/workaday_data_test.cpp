@@ -1,0 +1,137 @@
+#include "ops/workaday_data.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "ops/draw.h"
+
+namespace kw::ops {
+namespace {
+
+std::vector<float> numbers(std::size_t count) {
+  Random random(1);
+  std::vector<float> values(count);
+  random.fill_normal(values, 0, 1);
+  return values;
+}
+
+// How many of 400 matrices of 8 x 8 have a property.
+template <class F>
+int matrices_with(F&& has) {
+  Random random(2);
+  int count = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<float> values = numbers(64);
+    make_matrix(values, Shape{8, 8}, true, random);
+    count += has(values);
+  }
+  return count;
+}
+
+TEST(WorkadayData, HasMatricesOfEachKind) {
+  const auto all = [](const std::vector<float>& m, auto&& holds) {
+    for (std::size_t r = 0; r < 8; ++r) {
+      for (std::size_t c = 0; c < 8; ++c) {
+        if (!holds(m, r, c)) return false;
+      }
+    }
+    return true;
+  };
+  const auto each = [&](auto&& holds) {
+    return matrices_with(
+        [&](const std::vector<float>& m) { return std::ranges::count(m, 0.0F) < 63 && all(m, holds); });
+  };
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) {
+              return r <= c + 1 && c <= r + 1 ? true : m[8 * r + c] == 0;
+            }),
+            15)
+      << "a band";
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) { return (r < 4) == (c < 4) || m[8 * r + c] == 0; }),
+            15)
+      << "blocks";
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) { return m[8 * r + c] == -m[8 * c + r]; }), 15)
+      << "skew-symmetric";
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) { return m[8 * r + c] == m[c]; }), 15) << "rows alike";
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) {
+              return r == 0 || c == 0 || m[8 * r + c] == m[8 * r + c - 9];
+            }),
+            15)
+      << "along diagonals";
+  EXPECT_GT(each([](const auto& m, std::size_t r, std::size_t c) { return m[8 * r + c] * m[0] == m[8 * r] * m[c]; }),
+            15)
+      << "of rank one";
+  EXPECT_GT(
+      each([](const auto& m, std::size_t r, std::size_t c) { return m[8 * r + c] == m[8 * (r - r % 2) + c - c % 2]; }),
+      15)
+      << "two by two";
+  EXPECT_GT(matrices_with([](const std::vector<float>& m) { return std::ranges::count(m, 0.0F) == 63; }), 15)
+      << "one element";
+}
+
+TEST(WorkadayData, HasRowsWhoseSumIsZeroAndCheckerboards) {
+  std::vector<float> values = numbers(21);
+  make_antisymmetric(values, 7);
+  for (std::size_t i = 0; i < 21; ++i) EXPECT_EQ(values[i], -values[i - i % 7 + 6 - i % 7]);
+  EXPECT_NE(values[0], 0);
+  make_checkerboard(values, 7);
+  for (std::size_t i = 8; i < 21; ++i) EXPECT_EQ(values[i], values[i - 8]);
+  EXPECT_NE(values[0], values[1]);
+}
+
+Graph masked_softmax(Task& task, std::int64_t length) {
+  Value x{.name = "x", .lengths = {{2, ""}, {length, ""}, {length, ""}}};
+  Value mask{.name = "mask", .lengths = {{length, ""}, {length, ""}}};
+  task.values = {x, mask};
+  task.nodes = {{.op = "Add", .attributes = {}, .inputs = {"x", "mask"}, .outputs = {"h"}},
+                {.op = "Softmax", .attributes = {}, .inputs = {"h"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  return *resolve(task);
+}
+
+TEST(WorkadayData, MasksWhatASoftmaxIsOf) {
+  Task task;
+  const Graph graph = masked_softmax(task, 9);
+  int causal = 0, padded = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const std::vector<Tensor> inputs = draw_inputs(graph, InputClass::ties, seed);
+    const auto mask = inputs[1].as<float>();
+    bool is_causal = true, is_padded = mask[8] <= -10;
+    for (std::size_t i = 0; i < 81; ++i) {
+      is_causal = is_causal && (i % 9 <= i / 9 ? mask[i] == 0 : mask[i] <= -10);
+      is_padded = is_padded && mask[i] == mask[i % 9] && (mask[i] == 0 || mask[i] <= -10);
+    }
+    causal += is_causal;
+    padded += is_padded;
+  }
+  EXPECT_GT(causal, 10);
+  EXPECT_GT(padded, 10);
+}
+
+// Large elements among typical ones, also where more is computed from a convolution's result.
+TEST(WideDraws, ReachFarIntoConvolutionsAndWhatFollowsThem) {
+  Task task;
+  Value x{.name = "x", .lengths = {{1, ""}, {4, ""}, {6, ""}, {6, ""}}};
+  Value w{.name = "w", .role = Role::weight, .lengths = {{4, ""}, {4, ""}, {3, ""}, {3, ""}}};
+  task.values = {x, w};
+  task.nodes = {{.op = "Conv", .attributes = {}, .inputs = {"x", "w"}, .outputs = {"h"}},
+                {.op = "Relu", .attributes = {}, .inputs = {"h"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  const Graph graph = *resolve(task);
+  std::set<int> powers;
+  for (std::uint64_t turn = 0; turn < 100; ++turn) {
+    const std::vector<Tensor> inputs = draw_inputs(graph, InputClass::wide, turn, {.turn = turn});
+    for (const float value : inputs[0].as<float>()) {
+      if (value != 0) powers.insert(std::ilogb(value));
+    }
+    const auto expected = evaluate(graph, inputs);
+    ASSERT_TRUE(expected.ok());
+    for (const double value : (*expected)[0].reals) ASSERT_LT(std::fabs(value), 3e38);
+  }
+  for (int power = -140; power <= 110; ++power) EXPECT_TRUE(powers.contains(power)) << power;
+}
+
+}  // namespace
+}  // namespace kw::ops
