@@ -1,28 +1,22 @@
 #include "agents/journal.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <sstream>
-
-#include "base/files.h"
+#include "agents/kept_lines.h"
 #include "base/json.h"
 #include "llm/cassette.h"
 
 namespace kw::agents {
 namespace {
 
-constexpr std::uint64_t kMostJournalBytes = 64 << 20;
-
 std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
 
 }  // namespace
 
 Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
-  const auto text = read_file(file_, kMostJournalBytes);
-  if (!text.ok()) return;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
+  const auto lines = kept_lines(file_);
+  if (!lines.ok()) return;
+  for (const std::string& line : *lines) {
     const Json json = Json::parse_quietly(line);
     if (!json.is_object() || !json.contains("question") || !json.contains("answer")) continue;
     if (!json["question"].is_string() || !json["answer"].is_string()) continue;
@@ -47,10 +41,7 @@ Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::filesystem::create_directories(file_.parent_path(), error);
   Json json = {{"question", key_of(request)}, {"answer", answer.text}};
   if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
-  const std::string line = json.dump() + "\n";
-  KW_TRY(const Descriptor file, open_to_append(file_));
-  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return fail("{}: cannot be written", file_.string());
+  KW_CHECK(keep_lines(file_, json.dump() + "\n"));
   answers_[key_of(request)] = answer;
   return {};
 }

@@ -17,9 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 2 << 20;
 constexpr std::size_t kMostHits = 40;
-constexpr int kLinesAround = 4;
 constexpr std::size_t kMostLine = 200;
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -92,7 +90,7 @@ const TreeFile* Repository::file_named(const std::string& path) const {
 }
 
 std::string Repository::lines(const TreeFile& file, int first, int last, std::size_t most) const {
-  const auto text = read_file(folder_ / file.path, kMostBytes, Links::refuse);
+  const auto text = read_file(folder_ / file.path, kMostFileBytes, Links::refuse);
   if (!text.ok()) return fmt::format("{}: cannot be read\n", file.path);
   std::istringstream stream(*text);
   std::string shown = fmt::format("{}\n", file.path);
@@ -168,7 +166,7 @@ std::string Repository::show_one(const Look& look, std::size_t most) const {
       std::string text = fmt::format("'{}':\n", look.what.substr(0, 80));
       std::size_t hits = 0;
       for (const TreeFile& file : *files_) {
-        const auto content = read_file(folder_ / file.path, kMostBytes, Links::refuse);
+        const auto content = read_file(folder_ / file.path, kMostFileBytes, Links::refuse);
         if (!content.ok() || content->find(look.what) == std::string::npos) continue;
         std::istringstream stream(*content);
         int number = 0;
@@ -198,14 +196,6 @@ std::string Repository::show_one(const Look& look, std::size_t most) const {
   std::vector<std::string> names;
   for (const Scope& scope : file->scopes) names.push_back(scope.name);
   return fmt::format("{}: no {} in it{}\n", file->path, look.scope, nearest_hint(look.scope, names));
-}
-
-std::string Repository::around(const std::string& file, int line) const {
-  for (const TreeFile& one : *files_) {
-    const bool same = file == one.path || file.ends_with("/" + one.path);
-    if (same) return lines(one, std::max(1, line - kLinesAround), line + kLinesAround, 4000);
-  }
-  return {};
 }
 
 }  // namespace kw::inspect

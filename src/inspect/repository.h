@@ -39,8 +39,6 @@ class Repository {
   std::string map(const std::vector<std::string>& subject, int most_tokens) const;
   // What each look shows, together within the budget; of what is not there, the nearest.
   std::string show(const std::vector<Look>& looks, int most_tokens) const;
-  // The lines around a place that a compiler named by a path that ends in one of ours; empty: it is none of ours.
-  std::string around(const std::string& file, int line) const;
 
  private:
   std::string show_one(const Look& look, std::size_t most) const;
