@@ -8,6 +8,7 @@
 #include "core/settings_json.h"
 #include "core/tunable_defaults.h"
 #include "core/verdict.h"
+#include "judge/kills.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
 #include "runs/ranking.h"
@@ -188,16 +189,15 @@ Result<Start> AuthorWork::start_of(runs::Run& run, const Task& task) const {
 }
 
 Result<Verdict> AuthorWork::judge_again(judge::Judge& judge, const judge::Case& one) {
-  for (int tries = 1;; ++tries) {
+  return judge::despite_kills([&]() -> Result<Verdict> {
     judge::Inspected inspected;
     {
       const judge::Beside others(&floor_);
       KW_TRY(inspected, judge.inspect(one));
     }
     const judge::Alone alone(&floor_);
-    KW_TRY(Verdict verdict, judge.time(one, std::move(inspected)));
-    if (tries == kMostKills || !may_be_killed_from_outside(verdict.reason)) return verdict;
-  }
+    return judge.time(one, std::move(inspected));
+  });
 }
 
 // The best once more, on new inputs and beside the frameworks: luck of selection is not counted.

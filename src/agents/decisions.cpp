@@ -1,18 +1,13 @@
 #include "agents/decisions.h"
 
-#include <unistd.h>
-
-#include <sstream>
-
+#include "agents/kept_lines.h"
 #include "agents/round_record.h"
-#include "base/files.h"
 #include "base/json.h"
 #include "core/settings_json.h"
 
 namespace kw::agents {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr std::size_t kMostText = 64 << 10;
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "rounds.jsonl"; }
@@ -34,10 +29,9 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
   decisions->replays_ = true;
   std::error_code error;
   if (!std::filesystem::exists(decisions->file_, error)) return decisions;
-  KW_TRY(const std::string text, read_file(decisions->file_, kMostBytes));
-  std::istringstream lines(text);
+  KW_TRY(const std::vector<std::string> lines, kept_lines(decisions->file_));
   int number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines) {
     ++number;
     try {
       const Json json = Json::parse(line);
@@ -75,12 +69,8 @@ Status Decisions::keep(const std::string& task, int round, const Decided& decide
   if (!decided.left_out.empty()) json["left_out"] = decided.left_out;
   if (!decided.tuning.empty()) json["tuning"] = decided.tuning;
   if (decided.settings) json["settings"] = *decided.settings;
-  const std::string line = json.dump() + "\n";
   const std::lock_guard guard(lock_);
-  KW_TRY(const Descriptor file, open_to_append(file_));
-  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return fail("{}: cannot be written", file_.string());
-  return {};
+  return keep_lines(file_, json.dump() + "\n");
 }
 
 std::optional<Decided> Decisions::of(const std::string& task, int round) const {

@@ -1,11 +1,8 @@
 #include "agents/journal.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <sstream>
-
-#include "base/files.h"
+#include "agents/kept_lines.h"
 #include "base/json.h"
 #include "llm/cassette.h"
 #include "store/sealed_line.h"
@@ -14,7 +11,6 @@ namespace kw::agents {
 namespace {
 
 constexpr char kAnswer[] = "answer of a model";
-constexpr std::uint64_t kMostJournalBytes = 64 << 20;
 
 std::string key_of(const llm::Request& request) { return request.name + " " + llm::identity_of("", request); }
 
@@ -25,10 +21,9 @@ std::string place_of(const llm::Request& request) {
 }  // namespace
 
 Journal::Journal(std::filesystem::path file) : file_(std::move(file)) {
-  const auto text = read_file(file_, kMostJournalBytes, Links::refuse);
-  if (!text.ok()) return;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
+  const auto lines = kept_lines(file_);
+  if (!lines.ok()) return;
+  for (const std::string& line : *lines) {
     const std::optional<Json> json = store::own_line(kAnswer, line);
     if (!json) continue;
     try {
@@ -56,10 +51,7 @@ Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::filesystem::create_directories(file_.parent_path(), error);
   Json json = {{"question", key_of(request)}, {"place", place_of(request)}, {"answer", answer.text}};
   if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
-  const std::string line = store::sealed_line(kAnswer, std::move(json));
-  KW_TRY(const Descriptor file, open_to_append(file_));
-  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return fail("{}: cannot be written", file_.string());
+  KW_CHECK(keep_lines(file_, store::sealed_line(kAnswer, std::move(json))));
   answers_[key_of(request)] = answer;
   by_place_[place_of(request)] = answer;
   return {};

@@ -1,11 +1,8 @@
 #include "agents/lessons.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <sstream>
 
-#include "base/files.h"
+#include "agents/kept_lines.h"
 #include "base/json.h"
 #include "store/sealed_line.h"
 
@@ -13,7 +10,6 @@ namespace kw::agents {
 namespace {
 
 constexpr char kLesson[] = "lesson of an author";
-constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr std::size_t kMostKernel = 3500;  // characters of a kernel that is shown
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
@@ -21,8 +17,8 @@ std::filesystem::path file_in(const std::filesystem::path& folder) { return fold
 }  // namespace
 
 std::string lessons_for(const std::filesystem::path& folder, const Task& task, std::size_t most) {
-  const auto text = read_file(file_in(folder), kMostBytes, Links::refuse);
-  if (!text.ok()) return {};
+  const auto lines = kept_lines(file_in(folder));
+  if (!lines.ok()) return {};
   struct Lesson {
     int likeness;
     double size;  // of its effect
@@ -30,8 +26,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
     std::string kernel;
   };
   std::vector<Lesson> lessons;
-  std::istringstream stream(*text);
-  for (std::string line; std::getline(stream, line);) {
+  for (const std::string& line : *lines) {
     const std::optional<Json> own = store::own_line(kLesson, line);
     if (!own) continue;  // somebody else's, or cut short by a crash
     const Json& json = *own;
@@ -92,11 +87,7 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
                                           {"reflection", round.reflection}});
   }
   if (lines.empty()) return {};
-  // One write, so that two programs do not mix their lines.
-  KW_TRY(const Descriptor file, open_to_append(file_in(folder)));
-  const ssize_t written = ::write(file.get(), lines.data(), lines.size());
-  if (written != static_cast<ssize_t>(lines.size())) return fail("{}: cannot be written", file_in(folder).string());
-  return {};
+  return keep_lines(file_in(folder), lines);
 }
 
 }  // namespace kw::agents

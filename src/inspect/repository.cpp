@@ -18,9 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 2 << 20;
 constexpr std::size_t kMostHits = 40;
-constexpr int kLinesAround = 4;
 constexpr std::size_t kMostLine = 200;
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -93,7 +91,7 @@ const TreeFile* Repository::file_named(const std::string& path) const {
 }
 
 std::string Repository::lines(const TreeFile& file, int first, int last, std::size_t most) const {
-  const auto text = read_without_links(folder_ / file.path, kMostBytes);
+  const auto text = read_without_links(folder_ / file.path, kMostFileBytes);
   if (!text.ok()) return fmt::format("{}: cannot be read\n", file.path);
   std::istringstream stream(*text);
   std::string shown = fmt::format("{}\n", file.path);
@@ -169,7 +167,7 @@ std::string Repository::show_one(const Look& look, std::size_t most) const {
       std::string text = fmt::format("'{}':\n", look.what.substr(0, 80));
       std::size_t hits = 0;
       for (const TreeFile& file : *files_) {
-        const auto content = read_without_links(folder_ / file.path, kMostBytes);
+        const auto content = read_without_links(folder_ / file.path, kMostFileBytes);
         if (!content.ok() || content->find(look.what) == std::string::npos) continue;
         std::istringstream stream(*content);
         int number = 0;

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostFileBytes = 2 << 20;  // of a file; larger ones are tables or generated
 constexpr std::size_t kMostFiles = 20'000;
 constexpr std::size_t kMostSignature = 140;
 

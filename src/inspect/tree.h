@@ -1,4 +1,4 @@
-// A folder of sources at a quick check: its files with their functions and types, those first that have to do with a
+// A folder of sources in brief: its files with their functions and types, those first that have to do with a
 // subject, within a budget of tokens. What an author is shown of a contract, of examples, or of a framework's checkout.
 #pragma once
 
@@ -11,6 +11,9 @@
 #include "inspect/outline.h"
 
 namespace kw::inspect {
+
+// Of a source that is read; larger ones are tables or generated.
+inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{2} << 20;
 
 struct TreeFile {
   std::string path;  // from the folder

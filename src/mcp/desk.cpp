@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "core/settings_json.h"
 #include "judge/floor.h"
+#include "judge/kills.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
 #include "runs/run.h"
@@ -23,20 +24,12 @@
 namespace kw::mcp {
 namespace {
 
-// So many that are over are remembered; older ones are read from the record.
+// The number of jobs that are remembered when they are over; older ones are read from the record.
 constexpr std::size_t kMostRemembered = 256;
-// So many runs are held open, besides those with work in them.
+// The number of runs that are held open besides those with work in them.
 constexpr std::size_t kMostIdleRuns = 32;
 // Of searches over tunables.
 constexpr char kStrategy[] = "auto";
-
-struct Job {
-  JobStatus progress;
-  judge::Case one;
-  std::optional<Tuning> tuning;
-  std::int64_t item = 0;
-  std::shared_ptr<runs::Run> run;
-};
 
 // A run that this desk works on.
 struct OpenRun {
@@ -83,7 +76,32 @@ std::string_view name_of(JobState state) {
   return "";
 }
 
-struct Desk::Inside {
+// The runs' loop (runs/run.h) works off its queue.
+struct Desk::Inside final : runs::Pieces {
+  // A submission on its way: what a worker of the loop has in hand.
+  struct Job final : runs::Piece {
+    explicit Job(Inside& desk) : inside(desk) {}
+
+    runs::Run& run() override { return *its_run; }
+    Status work(const std::shared_ptr<judge::Judge>& judge) override;
+    std::int64_t recorded() override { return verdict ? 1 : 0; }
+    // The others go on, whatever became of this one.
+    Status end(Status status) override;
+
+    Inside& inside;
+    JobStatus progress;  // guarded by the desk's lock
+    judge::Case one;
+    std::optional<Tuning> tuning;
+    std::int64_t item = 0;
+    std::shared_ptr<runs::Run> its_run;
+    // What its worker alone knows.
+    std::optional<Clock::time_point> begin;
+    std::optional<Verdict> verdict;  // that is in the record
+    std::optional<Tuned> tuned;
+  };
+
+  explicit Inside(const DeskRules& desk_rules) : rules(desk_rules) {}
+
   const DeskRules& rules;
 
   mutable std::mutex lock;  // of the queue and the jobs
@@ -92,9 +110,8 @@ struct Desk::Inside {
   std::map<std::string, std::shared_ptr<Job>> jobs;
   std::deque<std::string> over;  // the oldest first
   bool hurried = false;
-  bool stopped = false;
 
-  runs::Stop stopping;  // asked for: nothing more is recorded
+  runs::Stop stopping;  // asked for: nothing more is begun or recorded
 
   mutable std::mutex runs_lock;  // of what follows; never taken while `lock` is held
   std::optional<store::Store> store;
@@ -103,7 +120,18 @@ struct Desk::Inside {
   std::int64_t comparisons = 0;
 
   judge::Floor floor;
-  std::vector<std::jthread> workers;
+  std::jthread loop;
+
+  // --- the queue -----------------------------------------------------------------------------------------------------
+  std::shared_ptr<runs::Piece> next() override {
+    std::unique_lock guard(lock);
+    changed.wait(guard, [&] { return !waiting.empty() || stopping.asked(); });
+    if (stopping.asked()) return nullptr;
+    std::shared_ptr<Job> job = waiting.front();
+    waiting.pop_front();
+    return job;
+  }
+  int workers() const override { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
   // --- the record ----------------------------------------------------------------------------------------------------
   Status open_store() {
@@ -131,14 +159,9 @@ struct Desk::Inside {
     return &runs.emplace(key, OpenRun{std::move(begun)}).first->second;
   }
 
-  Status end_run(runs::Run& run) {
-    bool done = false;
-    {
-      const auto held = workplace->hold();
-      KW_TRY(const store::RunSummary summary, store->run(run.id()));
-      done = summary.done == summary.planned;
-    }
-    return run.end(done);
+  static Status end_run(runs::Run& run) {
+    KW_TRY(const std::string left, run.unjudged());
+    return run.end(left.empty(), left);
   }
 
   Status plan(const std::string& client, const std::string& notes, Job& job) {
@@ -154,7 +177,7 @@ struct Desk::Inside {
     if (!added.ok()) return stopping.asked() ? fail("the service is ending") : added.error();
     job.item = *added;
     ++run->open;
-    job.run = run->run;
+    job.its_run = run->run;
     job.progress.id = fmt::format("{}.{}", run->run->name(), item.position);
     return {};
   }
@@ -162,16 +185,16 @@ struct Desk::Inside {
   // A kernel that a search chose and had judged; its id.
   Result<std::string> record_choice(const Job& job, const judge::Case& asked, const Verdict& verdict, double spent_s) {
     store::NewItem item = runs::planned(0, asked, "null");
-    item.candidate->author = job.run->summary().about.author;
+    item.candidate->author = job.its_run->summary().about.author;
     item.purpose = store::Purpose::confirm;
-    KW_TRY(const std::int64_t id, job.run->add_item(item));
-    KW_CHECK(job.run->record(id, asked, verdict, spent_s));
-    return fmt::format("{}.{}", job.run->name(), item.position);
+    KW_TRY(const std::int64_t id, job.its_run->add_item(item));
+    KW_CHECK(job.its_run->record(id, asked, verdict, spent_s));
+    return fmt::format("{}.{}", job.its_run->name(), item.position);
   }
 
   void close_item(const Job& job) {
     const std::lock_guard guard(runs_lock);
-    for (auto& [key, run] : runs) run.open -= run.run == job.run ? 1 : 0;
+    for (auto& [key, run] : runs) run.open -= run.run == job.its_run ? 1 : 0;
   }
 
   // --- judging -------------------------------------------------------------------------------------------------------
@@ -183,23 +206,23 @@ struct Desk::Inside {
 
   Result<Verdict> judge_once(judge::Judge& the_judge, Job& job) {
     set_state(job, JobState::examining);
-    floor.enter();
-    auto inspected = the_judge.inspect(job.one);
-    floor.leave();
-    if (!inspected.ok()) return inspected.error();
-    if (!inspected->verdict.accepted() || !job.one.timed) return inspected->verdict;
+    judge::Inspected inspected;
+    {
+      const judge::Beside others(&floor);
+      KW_TRY(inspected, the_judge.inspect(job.one));
+    }
+    if (!inspected.verdict.accepted() || !job.one.timed) return inspected.verdict;
     const judge::Alone alone(&floor);
     set_state(job, JobState::timing);
     if (rules.frameworks) {
       KW_TRY(job.one.frameworks, rules.frameworks(*job.one.task, job.one.threads));
     }
-    return the_judge.time(job.one, *std::move(inspected));
+    return the_judge.time(job.one, std::move(inspected));
   }
 
   // The best values of a kernel's tunables that the budget finds. The search builds on all cores and times on one, so
   // that it has the floor.
-  Result<Tuned> tune(Job& job) {
-    KW_TRY(const std::shared_ptr<judge::Judge> judge_now, workplace->judges().get());
+  Result<Tuned> tune(judge::Judge& the_judge, Job& job) {
     KW_TRY(Tunables tunables, read_tunables(job.one.source.text));
     KW_TRY(const search::Space space,
            search::Space::of({{"submitted", job.one.source.name, job.one.source.text, std::move(tunables)}},
@@ -215,13 +238,12 @@ struct Desk::Inside {
                            .cold = job.one.cold};
     plan.budget = {.seconds = job.tuning->seconds, .candidates = job.tuning->candidates};
     plan.tried = [&](const search::Trial&) -> Status {
-      const std::lock_guard guard(lock);
-      if (stopped) return fail("the service is ending");
+      if (stopping.asked()) return fail("the service is ending");
       return {};
     };
-    KW_TRY(const search::Found found, search::search(*judge_now, plan));
+    KW_TRY(const search::Found found, search::search(the_judge, plan));
     Tuned tuned{.tried = found.tried};
-    KW_TRY(const search::Winner winner, search::decide(*judge_now, *job.one.task, space, found, job.one,
+    KW_TRY(const search::Winner winner, search::decide(the_judge, *job.one.task, space, found, job.one,
                                                        [&](const search::Point&, const judge::Case& asked,
                                                            const Verdict& verdict, double spent_s) -> Status {
                                                          KW_TRY(tuned.id, record_choice(job, asked, verdict, spent_s));
@@ -232,54 +254,11 @@ struct Desk::Inside {
     return tuned;
   }
 
-  void work(Job& job) {
-    const auto begin = Clock::now();
-    Result<Verdict> verdict = runs::judge_until_sure(
-        workplace->judges(), [&](judge::Judge& the_judge) { return judge_once(the_judge, job); });
-    const double spent_s = std::chrono::duration<double>(Clock::now() - begin).count();
-    std::string problem;
-    if (!verdict.ok()) {
-      problem = verdict.error().message;
-      [[maybe_unused]] const Status noted =
-          job.run->note(store::EventKind::problem, fmt::format("{}: {}", job.progress.id, problem));
-    } else if (const Status recorded = job.run->record(job.item, job.one, *verdict, spent_s); !recorded.ok()) {
-      problem = recorded.error().message;
-    }
-    const bool is_judged = problem.empty();
-    if (is_judged && job.tuning && verdict->accepted()) {
-      auto tuned = tune(job);
-      const std::lock_guard guard(lock);
-      if (tuned.ok()) job.progress.tuned = *std::move(tuned);
-      if (!tuned.ok()) problem = tuned.error().message;
-    }
-    close_item(job);
-    job.run.reset();  // what is remembered of a job holds no lock
-    const std::lock_guard guard(lock);
-    job.progress.state = is_judged ? JobState::judged : stopped ? JobState::stopped : JobState::failed;
-    job.progress.problem = problem;
-    if (is_judged) job.progress.verdict = *std::move(verdict);
-    forget_old(job.progress.id);
-    changed.notify_all();
-  }
-
   void forget_old(const std::string& id) {
     over.push_back(id);
     if (over.size() <= kMostRemembered) return;
     jobs.erase(over.front());
     over.pop_front();
-  }
-
-  void run_worker(const std::stop_token& stop) {
-    for (;;) {
-      std::shared_ptr<Job> job;
-      {
-        std::unique_lock guard(lock);
-        if (!changed.wait(guard, stop, [&] { return !waiting.empty() && !stopped; })) return;
-        job = waiting.front();
-        waiting.pop_front();
-      }
-      work(*job);
-    }
   }
 
   JobStatus progress_of(const Job& job) const {
@@ -292,7 +271,38 @@ struct Desk::Inside {
   }
 };
 
-Desk::Desk(DeskRules rules) : rules_(std::move(rules)), inside_(new Inside{.rules = rules_}) {}
+Status Desk::Inside::Job::work(const std::shared_ptr<judge::Judge>& judge) {
+  if (!begin) begin = Clock::now();
+  if (!verdict) {
+    KW_TRY(Verdict found, judge::despite_kills([&] { return inside.judge_once(*judge, *this); }));
+    KW_CHECK(its_run->record(item, one, found, std::chrono::duration<double>(Clock::now() - *begin).count()));
+    verdict = std::move(found);
+  }
+  if (tuning && verdict->accepted()) {
+    KW_TRY(tuned, inside.tune(*judge, *this));
+  }
+  return {};
+}
+
+Status Desk::Inside::Job::end(Status status) {
+  const std::string problem = status.ok() ? "" : status.error().message;
+  if (!verdict) {
+    [[maybe_unused]] const Status noted =
+        its_run->note(store::EventKind::problem, fmt::format("{}: {}", progress.id, problem));
+  }
+  inside.close_item(*this);
+  its_run.reset();  // what is remembered of a job holds no lock
+  const std::lock_guard guard(inside.lock);
+  progress.state = verdict ? JobState::judged : inside.stopping.asked() ? JobState::stopped : JobState::failed;
+  progress.problem = problem;
+  progress.verdict = std::move(verdict);
+  progress.tuned = std::move(tuned);
+  inside.forget_old(progress.id);
+  inside.changed.notify_all();
+  return {};
+}
+
+Desk::Desk(DeskRules rules) : rules_(std::move(rules)), inside_(new Inside(rules_)) {}
 
 Result<std::unique_ptr<Desk>> Desk::open(DeskRules rules) {
   std::unique_ptr<Desk> desk(new Desk(std::move(rules)));
@@ -302,17 +312,16 @@ Result<std::unique_ptr<Desk>> Desk::open(DeskRules rules) {
     desk->suites_.insert(desk->suites_.begin(), std::move(more));
   }
   Inside& inside = *desk->inside_;
-  const unsigned count = std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned i = 0; i < count; ++i) {
-    inside.workers.emplace_back([&inside](std::stop_token stop) { inside.run_worker(stop); });
-  }
+  inside.loop = std::jthread([&inside] {
+    // No job ends it with an error.
+    [[maybe_unused]] const Status ended = runs::work_off(inside);
+  });
   return desk;
 }
 
 Desk::~Desk() {
   stop();
-  for (std::jthread& worker : inside_->workers) worker.request_stop();
-  inside_->workers.clear();
+  inside_->loop = {};  // joined
 }
 
 Result<const Task*> Desk::find_task(const std::string& name) const {
@@ -329,7 +338,7 @@ Result<const Task*> Desk::find_task(const std::string& name) const {
 
 Result<JobStatus> Desk::submit(const std::string& client, Submission submission) {
   Inside& inside = *inside_;
-  const auto job = std::make_shared<Job>();
+  const auto job = std::make_shared<Inside::Job>(inside);
   job->one.device = rules_.device;
   job->one.task = submission.task;
   job->one.source = std::move(submission.source);
@@ -346,7 +355,7 @@ Result<JobStatus> Desk::submit(const std::string& client, Submission submission)
            choose(*tunables, job->one.settings, targets::build_options(rules_.device)));
   }
   const auto full = [&]() -> Status {
-    if (inside.stopped) return fail("the service is ending");
+    if (inside.stopping.asked()) return fail("the service is ending");
     if (inside.waiting.size() < rules_.most_waiting) return {};
     return fail("{} kernels wait to be judged already, and no more are taken: wait for a verdict, then submit again",
                 inside.waiting.size());
@@ -358,7 +367,7 @@ Result<JobStatus> Desk::submit(const std::string& client, Submission submission)
   KW_CHECK(inside.plan(client, submission.notes, *job));
   const std::lock_guard guard(inside.lock);
   // It may have ended meanwhile, and then no worker would take the job: it stays open in the record, for `kw resume`.
-  if (inside.stopped) {
+  if (inside.stopping.asked()) {
     job->progress.state = JobState::stopped;
     inside.jobs[job->progress.id] = job;
     return inside.progress_of(*job);
@@ -373,7 +382,7 @@ Result<Submitted> Desk::find(const std::string& id) const {
   {
     const std::lock_guard guard(inside_->lock);
     if (const auto found = inside_->jobs.find(id); found != inside_->jobs.end()) {
-      const Job& job = *found->second;
+      const Inside::Job& job = *found->second;
       return Submitted{inside_->progress_of(job), job.one.source, job.one.settings};
     }
   }
@@ -416,7 +425,7 @@ Result<JobStatus> Desk::look(const std::string& id) const {
 Result<JobStatus> Desk::wait(const std::string& id, Clock::time_point until, std::stop_token stop,
                              const std::function<void(const JobStatus&)>& changed) const {
   Inside& inside = *inside_;
-  std::shared_ptr<Job> job;
+  std::shared_ptr<Inside::Job> job;
   {
     const std::lock_guard guard(inside.lock);
     if (const auto found = inside.jobs.find(id); found != inside.jobs.end()) job = found->second;
@@ -458,14 +467,13 @@ void Desk::hurry() {
 void Desk::stop() {
   {
     const std::lock_guard guard(inside_->lock);
-    if (inside_->stopped) return;
-    inside_->stopped = true;
+    if (inside_->stopping.asked()) return;
+    inside_->stopping.ask();
     inside_->hurried = true;
     for (const auto& job : inside_->waiting) job->progress.state = JobState::stopped;
     inside_->waiting.clear();
     inside_->changed.notify_all();
   }
-  inside_->stopping.ask();
   const std::lock_guard guard(inside_->runs_lock);
   for (const auto& [key, open] : inside_->runs) {
     // Where it cannot be written, the run is open and nobody holds it: resumable all the same.

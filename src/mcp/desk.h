@@ -1,8 +1,9 @@
 // The desk: takes kernels in, has them judged, and knows what became of each.
 //
-// A submission is on the disk before its id is given out. Workers build and examine several at once; whoever times one
-// has the floor for itself. Verdicts are recorded as everybody's are, in a run for each client, so that `kw runs`,
-// `kw best` and `kw resume` know them. The queue is bounded: what does not fit is refused, not lost.
+// A submission is on the disk before its id is given out. The loop that works on all runs (runs/run.h) works off the
+// desk's queue too: it builds and examines several kernels at once and times one alone (judge/floor.h). Verdicts are
+// recorded in a run for each client, so that `kw runs`, `kw best` and `kw resume` know them. The queue is bounded: what
+// does not fit is refused, not lost.
 #pragma once
 
 #include <chrono>

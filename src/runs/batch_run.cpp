@@ -148,12 +148,7 @@ Status Batch::note_problem(Run& run, Observer& observer, const store::Item& item
   return {};
 }
 
-Result<std::string> Batch::unfinished(Run& run) {
-  const auto held = run.workplace().hold();
-  KW_TRY(const store::RunSummary now, run.workplace().store().run(run.id()));
-  if (now.done == now.planned) return std::string();
-  return fmt::format("{} of {} could not be judged", now.planned - now.done, now.planned);
-}
+Result<std::string> Batch::unfinished(Run& run) { return run.unjudged(); }
 
 Status record_one(Workplace& workplace, const judge::Case& one, const std::string& command, const Verdict& verdict,
                   double spent_s) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/verdict.h"
+#include "judge/kills.h"
 #include "targets/names.h"
 
 namespace kw::runs {
@@ -50,18 +51,27 @@ judge::Timings Judges::timings() const {
   return judge_ ? judge_->timings() : judge::Timings();
 }
 
-Result<Verdict> judge_until_sure(Judges& judges, const std::function<Result<Verdict>(judge::Judge&)>& once) {
+Status with_a_judge(Judges& judges, const std::function<Status(const std::shared_ptr<judge::Judge>&)>& use,
+                    const std::function<std::int64_t()>& recorded, const std::function<bool()>& stopped) {
   Losses losses(judges.device());
-  for (int kills = 0;;) {
+  for (;;) {
     KW_TRY(const std::shared_ptr<judge::Judge> judge, judges.get());
-    Result<Verdict> verdict = once(*judge);
-    if (verdict.ok() && !may_be_killed_from_outside(verdict->reason)) return verdict;
-    if (judges.lost(judge) && losses.may_go_on()) {
-      judges.wait(losses.pause());
-      continue;
-    }
-    if (!verdict.ok() || ++kills >= kMostKills) return verdict;
+    const std::int64_t before = recorded();
+    const Status status = use(judge);
+    if (status.ok() || stopped() || !judges.lost(judge)) return status;
+    if (recorded() > before) losses.forget();
+    if (!losses.may_go_on()) return status;
+    judges.wait(losses.pause());
   }
+}
+
+Result<Verdict> judge_until_sure(Judges& judges, const std::function<Result<Verdict>(judge::Judge&)>& once) {
+  Verdict verdict;
+  KW_CHECK(with_a_judge(judges, [&](const std::shared_ptr<judge::Judge>& judge) -> Status {
+    KW_TRY(verdict, judge::despite_kills([&] { return once(*judge); }));
+    return {};
+  }));
+  return verdict;
 }
 
 namespace {

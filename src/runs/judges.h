@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -70,6 +71,14 @@ class Judges {
   std::shared_ptr<judge::Judge> judge_;
   std::shared_ptr<judge::Judge> gone_;  // the last one
 };
+
+// Calls `use` with the judge that is in use; where that is lost meanwhile, once more with the next one, until it was
+// lost too often in a row. `recorded` counts what came of it so far: a loss after something new is the first in a row.
+// Nothing is tried again once `stopped`.
+Status with_a_judge(
+    Judges& judges, const std::function<Status(const std::shared_ptr<judge::Judge>&)>& use,
+    const std::function<std::int64_t()>& recorded = [] { return 0; },
+    const std::function<bool()>& stopped = [] { return false; });
 
 // `once` judges one candidate, in whatever steps.
 Result<Verdict> judge_until_sure(Judges& judges, const std::function<Result<Verdict>(judge::Judge&)>& once);

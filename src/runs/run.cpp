@@ -10,46 +10,65 @@
 namespace kw::runs {
 namespace {
 
-// One item, with a new judge where the old one is lost.
-Status do_surely(Run& run, Work& work, Observer& observer, std::size_t index) {
-  Losses losses(run.workplace().judges().device());
-  for (;;) {
-    KW_TRY(const std::shared_ptr<judge::Judge> judge, run.workplace().judges().get());
-    const std::int64_t before = run.recorded();
-    const Status status = work.do_item(run, observer, judge, index);
-    if (status.ok() || run.stop().asked() || !run.workplace().judges().lost(judge)) return status;
-    if (run.recorded() > before) losses.forget();
-    if (!losses.may_go_on()) return status;
-    run.workplace().judges().wait(losses.pause());
-  }
-}
+// The items that are left of one run.
+class ItemsOfARun final : public Pieces {
+ public:
+  ItemsOfARun(Run& run, Work& work, Observer& observer) : run_(run), work_(work), observer_(observer) {}
 
-Status do_all(Run& run, Work& work, Observer& observer) {
-  std::atomic<std::size_t> next = 0;
+  std::shared_ptr<Piece> next() override {
+    if (run_.stop().asked()) return nullptr;
+    const std::size_t index = next_++;
+    return index < work_.items() ? std::make_shared<Item>(*this, index) : nullptr;
+  }
+  int workers() const override { return std::min(work_.workers(), static_cast<int>(work_.items())); }
+
+ private:
+  class Item final : public Piece {
+   public:
+    Item(ItemsOfARun& items, std::size_t index) : items_(items), index_(index) {}
+    Run& run() override { return items_.run_; }
+    Status work(const std::shared_ptr<judge::Judge>& judge) override {
+      return items_.work_.do_item(items_.run_, items_.observer_, judge, index_);
+    }
+
+   private:
+    ItemsOfARun& items_;
+    const std::size_t index_;
+  };
+
+  Run& run_;
+  Work& work_;
+  Observer& observer_;
+  std::atomic<std::size_t> next_ = 0;
+};
+
+}  // namespace
+
+Status work_off(Pieces& pieces) {
   std::atomic<bool> failed = false;
   std::mutex lock;
   Status status;  // the first that failed
   const auto go_on = [&] {
-    for (std::size_t index; !failed && !run.stop().asked() && (index = next++) < work.items();) {
-      const Status one = do_surely(run, work, observer, index);
+    for (std::shared_ptr<Piece> piece; !failed && (piece = pieces.next()) != nullptr;) {
+      const Status one = piece->end(with_a_judge(
+          piece->run().workplace().judges(),
+          [&](const std::shared_ptr<judge::Judge>& judge) { return piece->work(judge); },
+          [&] { return piece->recorded(); }, [&] { return piece->run().stop().asked(); }));
       if (one.ok()) continue;
       const std::lock_guard guard(lock);
       if (status.ok()) status = one;
       failed = true;
     }
   };
-  const int workers = std::min(work.workers(), static_cast<int>(work.items()));
-  if (workers <= 1) {
+  if (pieces.workers() <= 1) {
     go_on();
     return status;
   }
   std::vector<std::jthread> threads;
-  for (int i = 0; i < workers; ++i) threads.emplace_back(go_on);
+  for (int i = 0; i < pieces.workers(); ++i) threads.emplace_back(go_on);
   threads.clear();
   return status;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Run>> Run::open(Workplace& workplace, std::int64_t id, Stop& stop) {
   const auto held = workplace.hold();
@@ -111,6 +130,13 @@ Status Run::note(store::EventKind kind, const std::string& text) {
   return workplace_.store().note(summary_.id, kind, text);
 }
 
+Result<std::string> Run::unjudged() const {
+  const auto held = workplace_.hold();
+  KW_TRY(const store::RunSummary now, workplace_.store().run(summary_.id));
+  if (now.done == now.planned) return std::string();
+  return fmt::format("{} of {} have no verdict", now.planned - now.done, now.planned);
+}
+
 Status Run::end(bool done, const std::string& why) {
   const auto held = workplace_.hold();
   if (ended_) return {};
@@ -132,7 +158,8 @@ Result<Ended> work_on(Run& run, Work& work, Observer& observer, bool is_resumed)
     observer.end(store::RunState::stopped);
   };
   const Stop::LastWords last_words(run.stop(), [&] { stopped("interrupted"); });
-  Status status = do_all(run, work, observer);
+  ItemsOfARun items(run, work, observer);
+  Status status = work_off(items);
   std::string left;
   if (status.ok() && !run.stop().asked()) {
     auto unfinished = work.unfinished(run);

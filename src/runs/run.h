@@ -1,9 +1,12 @@
-// The one loop that works on runs: batches, searches and authors that ask a model.
+// The one loop that works on runs: batches, searches, authors that ask a model, and kernels that clients submit.
 //
 // What a run is to do is written down first (order.h); whatever works on it reads from the record what is left, does
 // one item after the other, and commits what came of it before anyone is told. A kind of run says what its items are
 // and how one is done (class Work); lock, judge, retries, stopping, progress and the final state are here. Nothing is
 // kept outside of a Run and its Workplace, so that several may go on in one program.
+//
+// The loop itself knows neither runs nor items but pieces (class Pieces): those of one run, which are known when it
+// begins, or those of many runs, which come in while it works (src/mcp/desk.h).
 #pragma once
 
 #include <atomic>
@@ -49,6 +52,9 @@ class Run {
   // How many verdicts were recorded by this program.
   std::int64_t recorded() const { return recorded_; }
 
+  // How many of the planned items have no verdict, as the record says it: "2 of 5 have no verdict"; "" where all do.
+  Result<std::string> unjudged() const;
+
   // The final state, once: done, or stopped and why. Later calls change nothing.
   Status end(bool done, const std::string& why = {});
 
@@ -67,7 +73,35 @@ class Run {
   bool ended_ = false;
 };
 
-// A kind of work: what the items of a run are, and how one is done.
+// What one worker has in hand.
+class Piece {
+ public:
+  virtual ~Piece() = default;
+
+  virtual Run& run() = 0;
+  // Where the judge is lost meanwhile, it is called again with another one and must go on from the record.
+  virtual Status work(const std::shared_ptr<judge::Judge>& judge) = 0;
+  // How much it has recorded. Only losses of judges without anything recorded between them are counted as in a row.
+  virtual std::int64_t recorded() { return run().recorded(); }
+  // Called once, with what `work` ended with at last. An Error ends the loop.
+  virtual Status end(Status status) { return status; }
+};
+
+// Where the workers of the loop get their pieces.
+class Pieces {
+ public:
+  virtual ~Pieces() = default;
+
+  // From several threads. Waits where more may come; none: nothing is to be begun any more.
+  virtual std::shared_ptr<Piece> next() = 0;
+  // How many are worked on at the same time, each by a thread.
+  virtual int workers() const { return 1; }
+};
+
+// The loop: works on all pieces. An Error is the first that a piece ended with; after it none is begun.
+Status work_off(Pieces& pieces);
+
+// A kind of work on one run: what its items are, and how one is done.
 class Work {
  public:
   virtual ~Work() = default;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <set>
+#include <thread>
 
 #include "base/scratch.h"
 #include "runs/killed_run.h"
@@ -178,6 +180,86 @@ TEST_F(SlowRunLoop, AJudgeThatIsLostAgainAndAgainEndsTheWork) {
   };
   EXPECT_FALSE(work_on(*run_, work, watching_, false).ok());
   EXPECT_EQ(work.begun, kMostLostJudges);
+}
+
+// Pieces of several runs, which come in while they are worked off.
+class Incoming : public Pieces {
+ public:
+  class Note : public Piece {
+   public:
+    Note(WorkedOn& its_run, Status result) : run_(its_run), result_(std::move(result)) {}
+    WorkedOn& run() override { return run_; }
+    Status work(const std::shared_ptr<judge::Judge>&) override {
+      KW_CHECK(run_.note(store::EventKind::other, "worked on"));
+      return result_;
+    }
+    Status end(Status status) override {
+      ended = std::move(status);
+      return {};
+    }
+    std::optional<Status> ended;
+
+   private:
+    WorkedOn& run_;
+    const Status result_;
+  };
+
+  std::shared_ptr<Note> add(WorkedOn& run, Status result = {}) {
+    const std::lock_guard guard(lock_);
+    notes_.push_back(std::make_shared<Note>(run, std::move(result)));
+    changed_.notify_all();
+    return notes_.back();
+  }
+  void close() {
+    const std::lock_guard guard(lock_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  // Returns when so many were begun.
+  void wait_for(std::size_t count) {
+    std::unique_lock guard(lock_);
+    changed_.wait(guard, [&] { return begun_ >= count; });
+  }
+  std::shared_ptr<Piece> next() override {
+    std::unique_lock guard(lock_);
+    changed_.wait(guard, [&] { return closed_ || begun_ < notes_.size(); });
+    if (begun_ == notes_.size()) return nullptr;
+    changed_.notify_all();
+    return notes_[begun_++];
+  }
+  int workers() const override { return 2; }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<Note>> notes_;
+  std::size_t begun_ = 0;
+  bool closed_ = false;
+};
+
+TEST_F(SlowRunLoop, WorksOffWhatComesInMeanwhileForSeveralRuns) {
+  const auto other = *WorkedOn::begin(*workplace_, {.command = "by hand", .strategy = "made up"}, {}, stop_);
+  Incoming pieces;
+  Status status = fail("not ended");
+  std::jthread loop([&] { status = work_off(pieces); });
+  const auto first = pieces.add(*run_);
+  pieces.wait_for(1);
+  const auto failing = pieces.add(*other, fail("no luck"));
+  pieces.wait_for(2);
+  const auto last = pieces.add(*other);
+  pieces.close();
+  loop.join();
+  EXPECT_TRUE(status.ok()) << "a piece said that the others go on";
+  EXPECT_TRUE(first->ended && first->ended->ok());
+  ASSERT_TRUE(failing->ended);
+  EXPECT_EQ(failing->ended->error().message, "no luck");
+  EXPECT_TRUE(last->ended && last->ended->ok());
+  const auto worked_on = [&](const WorkedOn& run) {
+    const std::vector<store::Event> events = *store_->events(run.id());
+    return std::ranges::count(events, store::EventKind::other, &store::Event::kind);
+  };
+  EXPECT_EQ(worked_on(*run_), 1);
+  EXPECT_EQ(worked_on(*other), 2);
 }
 
 TEST_F(SlowRunLoop, OneProgramWorksOnARun) {

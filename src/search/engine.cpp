@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "core/verdict.h"
 #include "judge/batch.h"
+#include "judge/kills.h"
 
 namespace kw::search {
 namespace {
@@ -38,18 +39,11 @@ void leave_at_quick_check(Verdict& verdict) {
 
 // Once more where the candidate's process was killed by something else.
 Result<judge::Inspected> inspect_surely(judge::Judge& judge, const judge::Case& one) {
-  for (int tries = 1;; ++tries) {
-    Result<judge::Inspected> inspected = judge.inspect(one);
-    if (!inspected.ok() || tries == kMostKills || !may_be_killed_from_outside(inspected->verdict.reason))
-      return inspected;
-  }
+  return judge::despite_kills([&] { return judge.inspect(one); });
 }
 
 Result<Verdict> judge_surely(judge::Judge& judge, const judge::Case& one) {
-  for (int tries = 1;; ++tries) {
-    Result<Verdict> verdict = judge.judge(one);
-    if (!verdict.ok() || tries == kMostKills || !may_be_killed_from_outside(verdict->reason)) return verdict;
-  }
+  return judge::despite_kills([&] { return judge.judge(one); });
 }
 
 class Search {
