@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/precision.h"
 #include "ops/op.h"
 #include "suites/catalog.h"
 #include "targets/made_up/device.h"
@@ -127,6 +128,18 @@ TEST_F(AnExamination, LooksAtOneCaseInAQuickCheck) {
   ASSERT_TRUE(quick_check.ok());
   EXPECT_FALSE(examined(fmt::format("wrong_beyond {}", own_elements()), 5, &*quick_check).finding);
   EXPECT_TRUE(examined("wrong", 5, &*quick_check).finding);
+}
+
+TEST(LostPrecision, IsNotSaidOfAWrongAnswerBesideAHugeOne) {
+  ops::WideTensor expected(TensorType{DType::float32, Shape{32}});
+  Tensor got(DType::float32, Shape{32});
+  for (std::int64_t i = 0; i < 32; ++i) {
+    expected.reals[static_cast<std::size_t>(i)] = i == 7 ? 1e36 : 90;
+    got.set_real(i, i == 7 ? 1e36 : 90.01);
+  }
+  EXPECT_TRUE(lost_precision(expected, got)) << "off by little";
+  for (std::int64_t i = 0; i < 32; ++i) got.set_real(i, i == 7 ? 1e36 : 93);
+  EXPECT_FALSE(lost_precision(expected, got));
 }
 
 }  // namespace
