@@ -206,6 +206,18 @@ static bool shuffles(const float* from) {
   for (int i = 0; i < 8; ++i) right = right && got[i] == from[numbers[i]];
   return right;
 }
+// The first `count` elements and nothing else, in memory too.
+[[gnu::noinline]] static bool parts_are_right(const float* from, int64_t count) {
+  float got[simd::kLanes], put[simd::kLanes + 1];
+  simd::store(got, simd::load_some(from, count, -7.0f));
+  for (float& one : put) one = -8;
+  simd::store_some(put, simd::load(from), count);
+  bool right = true;
+  for (int i = 0; i < simd::kLanes; ++i) {
+    right = right && got[i] == (i < count ? from[i] : -7.0f) && put[i] == (i < count ? from[i] : -8.0f);
+  }
+  return right && put[simd::kLanes] == -8;
+}
 [[gnu::noinline]] static bool vectors_are_right(const float* from) {
   bool right = shuffles<0, 8, 1, 9, 4, 12, 5, 13>(from) && shuffles<2, 3, 10, 11, 6, 7, 14, 15>(from) &&
                shuffles<0, 2, 4, 6, 8, 10, 12, 14>(from) && shuffles<4, 12, 5, 13, 6, 14, 7, 15>(from) &&
@@ -221,6 +233,7 @@ static bool shuffles(const float* from) {
   right = right && simd::combined(simd::load(from), larger) == most;
   right = right && simd::sum(simd::load(from)) == simd::kLanes * (simd::kLanes + 1) / 2;
   for (int i = 0; i < simd::kLanes; ++i) right = right && simd::any(simd::load(from) == simd::splat(float(i + 1)));
+  for (int count = 0; count <= simd::kLanes + 1; ++count) right = right && parts_are_right(from, count);
   return right && !simd::any(simd::load(from) < simd::splat(0.5f));
 }
 )";

@@ -162,6 +162,16 @@ inline V load_some(const float* from, int64_t count, float rest = 0) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) return V(_mm512_mask_loadu_ps(__m512(V{} + rest), first_bits(count), from));
 #endif
+#if defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) {  // one or two pieces, where lanes one by one would be four tests and moves
+    if (count >= 4) return load_as<V>(from);
+    auto some = vdupq_n_f32(rest);
+    if (count >= 2) some = vcombine_f32(vld1_f32(from), vget_high_f32(some));
+    if (count == 3) some = vld1q_lane_f32(from + 2, some, 2);
+    if (count == 1) some = vld1q_lane_f32(from, some, 0);
+    return V(some);
+  }
+#endif
   const Ints there = first_lanes(count);
   return there ? load_where(there, from) : splat(rest);
 }
@@ -169,6 +179,16 @@ template <class V>
 inline void store_some(float* to, V value, int64_t count) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 64) return _mm512_mask_storeu_ps(to, first_bits(count), __m512(value));
+#endif
+#if defined(__aarch64__)
+  if constexpr (sizeof(V) == 16) {
+    const auto four = float32x4_t(value);
+    if (count >= 4) return vst1q_f32(to, four);
+    if (count >= 2) vst1_f32(to, vget_low_f32(four));
+    if (count == 3) vst1q_lane_f32(to + 2, four, 2);
+    if (count == 1) vst1q_lane_f32(to, four, 0);
+    return;
+  }
 #endif
   store_where(first_lanes(count), to, value);
 }
