@@ -401,6 +401,22 @@ class Node {
     return found != nullptr && found->texts != nullptr ? List<const char*>{found->texts, found->count}
                                                        : List<const char*>{};
   }
+  /* How many threads the caller lends, its own included: 1 where it lends none. */
+  int lent() const { return call_->parallel == nullptr ? 1 : std::max<int>(call_->threads, 1); }
+  /* work(i) for each i below count, on all threads that are lent, or in turn. Nothing that one of them writes may
+   * another one read or write. Not from inside of such work. */
+  template <class Work>
+  void each(int32_t count, Work&& work) const {
+    if (lent() == 1 || count <= 1) {
+      for (int32_t i = 0; i < count; ++i) work(i);
+      return;
+    }
+    using Same = std::remove_reference_t<Work>;
+    void* const data = const_cast<void*>(static_cast<const void*>(&work));
+    call_->parallel(
+        call_, count, [](void* all, int32_t i) { (*static_cast<Same*>(all))(i); }, data);
+  }
+  int64_t scratch_left() const { return call_->scratch_bytes - call_->scratch_used; } /* bytes */
   /* Memory for `count` elements, for this call only, with anything in it. */
   template <class T>
   T* scratch(int64_t count) const {

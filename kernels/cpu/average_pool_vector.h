@@ -29,9 +29,13 @@ inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Ten
   const PoolAxis &down = window.down, &across = window.across;
   y.allocate({x.shape(0), x.shape(1), down.output, across.output});
   const int64_t channels = x.shape(0) * x.shape(1), x_size = down.input * across.input;
+  const int threads = threads_within(node, threads_for(node, x.count()), kBytesOfFoldedRows);
   if (window_is_channel(attributes, x.shape())) {
-    for (int64_t c = 0; c < channels; ++c)
-      y[c] = fold_row<SumOfElements>(x.data() + c * x_size, x_size) / float(x_size);
+    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t c = begin; c < end; ++c) {
+        y[c] = fold_row<SumOfElements>(x.data() + c * x_size, x_size) / float(x_size);
+      }
+    });
     return;
   }
   // How many elements a window averages is a product: those on the input, or on what the input is with its padding.
@@ -41,11 +45,13 @@ inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Ten
   };
   float* widths = node.scratch<float>(across.output);
   for (int64_t ow = 0; ow < across.output; ++ow) widths[ow] = float(counted(across, ow));
-  const FoldedRows folded = folded_rows<SumOfElements>(node, window);
-  for (int64_t c = 0; c < channels; ++c) {
-    pool_image<SumOfElements>(x.data() + c * x_size, window, folded, y.data() + c * down.output * across.output,
-                              [&](int64_t oh) {
-                                return Averaged{widths, float(counted(down, oh))};
-                              });
-  }
+  const FoldedRows folded = folded_rows<SumOfElements>(node, window, threads);
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t c = begin; c < end; ++c) {
+      pool_image<SumOfElements>(x.data() + c * x_size, window, folded.of_slot(slot),
+                                y.data() + c * down.output * across.output, [&](int64_t oh) {
+                                  return Averaged{widths, float(counted(down, oh))};
+                                });
+    }
+  });
 }

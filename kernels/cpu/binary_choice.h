@@ -17,14 +17,14 @@ template <class T>
 using Inputs = std::vector<kw::Tensor<const T>>;
 
 template <class T>
-void Max(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
-  binary(xs[0], xs[1], y, [](T p, T q) { return p < q ? q : p; });
+void Max(const kw::Node& node, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(node, xs[0], xs[1], y, [](T p, T q) { return p < q ? q : p; });
 }
 template <class T>
-void Min(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
-  binary(xs[0], xs[1], y, [](T p, T q) { return p > q ? q : p; });
+void Min(const kw::Node& node, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(node, xs[0], xs[1], y, [](T p, T q) { return p > q ? q : p; });
 }
 template <class T>
-void Sum(const kw::Node&, const Inputs<T>& xs, kw::Tensor<T>& y) {
-  binary(xs[0], xs[1], y, [](T p, T q) { return Wide<T>(p) + Wide<T>(q); });
+void Sum(const kw::Node& node, const Inputs<T>& xs, kw::Tensor<T>& y) {
+  binary(node, xs[0], xs[1], y, [](T p, T q) { return Wide<T>(p) + Wide<T>(q); });
 }

@@ -8,6 +8,8 @@
 
 #include <kernelwright.h>
 
+#include "parts/threads.h"
+
 // A bool is a byte that holds 0 or 1.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
@@ -31,17 +33,30 @@ void convert(const X* __restrict x, Y* __restrict y, int64_t count) {
   for (; i < count; ++i) y[i] = Y(x[i]);
 }
 
+// part(begin, count) of all elements, on the threads that are lent.
+template <class Part>
+void each_part(const kw::Node& node, int64_t all, Part part) {
+  share_ranges(node, threads_for(node, all), all, 1024,
+               [&](int64_t begin, int64_t end, int) { part(begin, end - begin); });
+}
+
 template <class X, class Y>
-void Cast(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<Y>& y) {
+void Cast(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<Y>& y) {
   y.allocate(x.shape());
   if constexpr (std::is_same_v<X, Y>) {
-    if (x.count() > 0) memcpy(y.data(), x.data(), static_cast<size_t>(x.count()) * sizeof(X));
+    each_part(node, x.count(), [&](int64_t begin, int64_t count) {
+      memcpy(y.data() + begin, x.data() + begin, static_cast<size_t>(count) * sizeof(X));
+    });
   } else if constexpr (std::is_same_v<Y, bool>) {
-    const X* __restrict from = x.data();
-    auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
-    for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] != 0;
+    each_part(node, x.count(), [&](int64_t begin, int64_t count) {
+      const X* __restrict from = x.data() + begin;
+      auto* __restrict to = reinterpret_cast<uint8_t*>(y.data()) + begin;
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i] != 0;
+    });
   } else {
-    convert(reinterpret_cast<const Stored<X>*>(x.data()), y.data(), x.count());
+    each_part(node, x.count(), [&](int64_t begin, int64_t count) {
+      convert(reinterpret_cast<const Stored<X>*>(x.data()) + begin, y.data() + begin, count);
+    });
   }
 }
 template <class X, class Y>
@@ -49,16 +64,20 @@ void CastLike(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<const Y>, 
   Cast(node, x, y);
 }
 template <class X>
-void IsNaN(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
+void IsNaN(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
   y.allocate(x.shape());
-  const X* __restrict from = x.data();
-  auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
-  for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] != from[i];
+  each_part(node, x.count(), [&](int64_t begin, int64_t count) {
+    const X* __restrict from = x.data() + begin;
+    auto* __restrict to = reinterpret_cast<uint8_t*>(y.data()) + begin;
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i] != from[i];
+  });
 }
 template <class X>
-void Not(const kw::Node&, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
+void Not(const kw::Node& node, kw::Tensor<const X> x, kw::Tensor<bool>& y) {
   y.allocate(x.shape());
-  const auto* __restrict from = reinterpret_cast<const uint8_t*>(x.data());
-  auto* __restrict to = reinterpret_cast<uint8_t*>(y.data());
-  for (int64_t i = 0; i < x.count(); ++i) to[i] = from[i] ^ 1;
+  each_part(node, x.count(), [&](int64_t begin, int64_t count) {
+    const auto* __restrict from = reinterpret_cast<const uint8_t*>(x.data()) + begin;
+    auto* __restrict to = reinterpret_cast<uint8_t*>(y.data()) + begin;
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i] ^ 1;
+  });
 }

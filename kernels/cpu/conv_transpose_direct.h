@@ -91,7 +91,10 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
   }
   const bool direct = last.stride == 1;
   const int64_t longest = std::max<int64_t>(last.count(0), product::kPanel);
-  float* rows = direct ? nullptr : node.scratch<float>(last.phases() * out * longest);
+  const int64_t row_size = last.phases() * out * longest;
+  const int threads = threads_within(node, threads_for(node, in * x_size * out * axes.taps(), kLeastSharedProducts),
+                                     direct ? 0 : row_size * 4);  // of each image
+  float* all_rows = direct ? nullptr : node.scratch<float>(threads * row_size);
 
   for (int64_t n = 0; n < x.shape(0); ++n) {
     for (int64_t g = 0; g < groups; ++g) {
@@ -100,13 +103,15 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
         pack_weights(axes, w.data() + g * size, in, out, packed);
         weights = packed;
       }
-      for (int64_t c = 0; c < in; ++c) {
-        copy_channel(axes, x.data() + ((n * groups + g) * in + c) * x_size, copies + c * copied);
-      }
+      share_ranges(node, threads, in, 1, [&](int64_t first, int64_t end, int) {
+        for (int64_t c = first; c < end; ++c) {
+          copy_channel(axes, x.data() + ((n * groups + g) * in + c) * x_size, copies + c * copied);
+        }
+      });
       product::Finish finish;
       if (bias.given()) finish = {.added = bias.data() + g * out, .row = 1};
       float* to = y.data() + (n * groups + g) * out * y_size;
-      for (int64_t line = 0; line < d.output * h.output; ++line) {
+      const auto make_line = [&](int64_t line, float* rows) {
         const int64_t od = line / h.output, oh = line - od * h.output, rd = od % d.stride, rh = oh % h.stride;
         const int64_t from_line =
             ((od + d.pad) / d.stride + d.before()) * height + (oh + h.pad) / h.stride + h.before();
@@ -124,7 +129,10 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
           join_phases(last, rows + o * longest, out * longest, begin + first, bias.given() ? bias[g * out + o] : 0,
                       line_to + o * y_size);
         }
-      }
+      };
+      share_ranges(node, threads, d.output * h.output, 1, [&](int64_t first, int64_t end, int slot) {
+        for (int64_t line = first; line < end; ++line) make_line(line, direct ? nullptr : all_rows + slot * row_size);
+      });
     }
   }
 }

@@ -52,20 +52,28 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
   const int64_t reach = (across.input - 1) * across.stride + (across.kernel - 1) * across.dilation + 1;
   float* packed = kept == nullptr ? node.scratch<float>(size) : nullptr;
   float* copies = node.scratch<float>(in * h.input * width);
-  float* products = node.scratch<float>(m * width);
-  float* sums = node.scratch<float>(out * reach);
-  int32_t* offsets = node.scratch<int32_t>(whole_depth);
+  const int threads =
+      threads_within(node, threads_for(node, in * h.input * across.input * m * h.kernel, kLeastSharedProducts),
+                     (m * width + out * reach + whole_depth) * 4);
+  float* all_products = node.scratch<float>(threads * m * width);
+  float* all_sums = node.scratch<float>(threads * out * reach);
+  int32_t* all_offsets = node.scratch<int32_t>(threads * whole_depth);
   const product::Finish finish;
 
   for (int64_t image = 0; image < x.shape(0) * groups; ++image) {
     const int64_t g = image % groups;
     const float* weights = kept == nullptr ? packed : static_cast<const float*>(kept) + g * size;
     if (kept == nullptr) pack_taps(axes, w.data() + g * size, in, out, packed);
-    for (int64_t i = 0; i < in * h.input; ++i) {
-      convolution::copy_row(x.data() + (image * in * h.input + i) * across.input, across.input, 0, 1, width,
-                            copies + i * width);
-    }
-    for (int64_t oh = 0; oh < h.output; ++oh) {
+    share_ranges(node, threads, in * h.input, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        convolution::copy_row(x.data() + (image * in * h.input + i) * across.input, across.input, 0, 1, width,
+                              copies + i * width);
+      }
+    });
+    share(node, threads, h.output, [&](int64_t oh, int slot) {
+      float* const products = all_products + slot * m * width;
+      float* const sums = all_sums + slot * out * reach;
+      int32_t* const offsets = all_offsets + slot * whole_depth;
       bool begun = false;
       for (int64_t kh = 0; kh < h.kernel;) {
         // The taps next to each other that bring an input row here.
@@ -107,6 +115,6 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
         for (int64_t i = 0; i < inside; ++i) to[i] = from[i] + added;
         for (int64_t i = inside; i < across.output; ++i) to[i] = added;
       }
-    }
+    });
   }
 }

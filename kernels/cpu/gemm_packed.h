@@ -41,6 +41,7 @@ inline void Gemm(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<con
   if (kept == nullptr) {
     return multiply(node, m, k, left, b.data(), b_transposed ? 1 : n, b_transposed ? k : 1, to);
   }
-  float* block = packs_left(m, n, k) ? node.scratch<float>(block_size(m, k)) : nullptr;
-  multiply_packed(m, k, left, static_cast<const float*>(kept), to, block);
+  int threads = threads_for_product(node, m, k, n);
+  float* blocks = scratch_for_blocks(node, threads, m, n, k);
+  multiply_packed(node, threads, m, k, left, static_cast<const float*>(kept), to, blocks);
 }

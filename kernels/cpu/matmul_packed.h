@@ -36,23 +36,33 @@ inline void MatMul(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<c
   }
   const Finish finish;
   const float* packed = static_cast<const float*>(kept);
-  float* block = nullptr;
   const bool few_rows = m <= PRODUCT_ROWS && n >= kPanel;
   const bool as_it_lies = few_rows || (packed == nullptr && n >= kPanel && (m <= 2 * PRODUCT_ROWS || k * n <= 8192));
   const bool repack = packed == nullptr && !as_it_lies;
-  float* panels = repack ? node.scratch<float>(packed_size(k, n)) : nullptr;
-  if (!as_it_lies && packs_left(m, n, k)) block = node.scratch<float>(block_size(m, k));
-  int64_t before = -1;
-  for (int64_t p = 0; p < products; ++p) {
-    const int64_t which = products == 1 ? 0 : plan.right(p);
-    const Left left{a.data() + (products == 1 ? 0 : plan.left(p)) * m * k, k, 1};
-    const Result to{y.data() + p * m * n, n, n, false, &finish};
-    if (as_it_lies) {
-      multiply_as_it_lies(m, k, left, {b.data() + which * k * n, n}, to);
-      continue;
+  // Threads take whole products where there are enough of them, else pieces of one after the other.
+  int threads = threads_for_product(node, products * m, k, n);
+  if (repack) threads = threads_within(node, threads, packed_size(k, n) * 4);
+  float* blocks = as_it_lies ? nullptr : scratch_for_blocks(node, threads, m, n, k);
+  const bool whole = products >= 2 * threads;
+  const int inner = whole ? 1 : threads, panel_slots = whole ? threads : 1;
+  float* panels = repack ? node.scratch<float>(panel_slots * packed_size(k, n)) : nullptr;
+  const auto multiply_from = [&](int64_t first, int64_t last, int slot) {
+    float* const own_panels = repack ? panels + slot * packed_size(k, n) : nullptr;
+    float* const own_blocks = blocks == nullptr ? nullptr : blocks + slot * block_size(m, k);
+    int64_t before = -1;
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t which = products == 1 ? 0 : plan.right(p);
+      const Left left{a.data() + (products == 1 ? 0 : plan.left(p)) * m * k, k, 1};
+      const Result to{y.data() + p * m * n, n, n, false, &finish};
+      if (as_it_lies) {
+        multiply_as_it_lies(node, inner, m, k, left, {b.data() + which * k * n, n}, to);
+        continue;
+      }
+      if (repack && which != before) pack(node, inner, b.data() + which * k * n, n, 1, k, n, own_panels);
+      before = which;
+      multiply_packed(node, inner, m, k, left, repack ? own_panels : packed + which * packed_size(k, n), to,
+                      own_blocks);
     }
-    if (repack && which != before) pack(b.data() + which * k * n, n, 1, k, n, panels);
-    before = which;
-    multiply_packed(m, k, left, repack ? panels : packed + which * packed_size(k, n), to, block);
-  }
+  };
+  share_ranges(node, whole ? threads : 1, products, 1, multiply_from);
 }

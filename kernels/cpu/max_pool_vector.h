@@ -66,14 +66,17 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
   const bool whole = window_is_channel(attributes, x.shape());
   if (places.given() || x.count() == 0 || (x.rank() != 4 && !whole)) return ::MaxPool(node, x, y, places);
   const int64_t channels = x.shape(0) * x.shape(1), x_size = x.shape().count(2, x.rank());
+  const int threads = threads_within(node, threads_for(node, x.count()), kBytesOfFoldedRows);
   kw::Shape shape{x.shape(0), x.shape(1)};
   if (whole) {
     while (shape.rank < x.rank()) shape.push(1);
     y.allocate(shape);
-    for (int64_t c = 0; c < channels; ++c) {
-      const float* from = x.data() + c * x_size;
-      y[c] = from[0] != from[0] ? from[0] : fold_row<LargestElement>(from, x_size);
-    }
+    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t c = begin; c < end; ++c) {
+        const float* from = x.data() + c * x_size;
+        y[c] = from[0] != from[0] ? from[0] : fold_row<LargestElement>(from, x_size);
+      }
+    });
     return;
   }
   const PoolWindow window = pool_window(attributes, x.shape().dims + 2);
@@ -81,12 +84,14 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
   shape.push(down.output);
   shape.push(across.output);
   y.allocate(shape);
-  const FoldedRows folded = folded_rows<LargestElement>(node, window);
+  const FoldedRows folded = folded_rows<LargestElement>(node, window, threads);
   const auto as_it_is = [](int64_t) { return [](auto largest, int64_t) { return largest; }; };
-  for (int64_t c = 0; c < channels; ++c) {
-    const float* image = x.data() + c * x_size;
-    float* largest = y.data() + c * down.output * across.output;
-    pool_image<LargestElement>(image, window, folded, largest, as_it_is);
-    if (may_begin_with_nan(image, window)) first_nan(image, window, largest);
-  }
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t c = begin; c < end; ++c) {
+      const float* image = x.data() + c * x_size;
+      float* largest = y.data() + c * down.output * across.output;
+      pool_image<LargestElement>(image, window, folded.of_slot(slot), largest, as_it_is);
+      if (may_begin_with_nan(image, window)) first_nan(image, window, largest);
+    }
+  });
 }

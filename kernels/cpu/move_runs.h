@@ -19,39 +19,39 @@
 // The same elements in another shape. A result in between is no copy: it looks at where they are, and nobody writes to
 // it.
 template <class T>
-void same_elements(kw::Tensor<const T> x, const kw::Shape& shape, kw::Tensor<T>& y) {
+void same_elements(const kw::Node& node, kw::Tensor<const T> x, const kw::Shape& shape, kw::Tensor<T>& y) {
   if (!y.given() && x.count() > 0) {
     y = kw::Tensor<T>(const_cast<T*>(x.data()), shape);
     return;
   }
   y.allocate(shape);
-  copy_run(x.data(), x.count(), y.data());
+  copy_run(node, x.data(), x.count(), y.data());
 }
 
 template <class T>
 void Reshape(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> shape, kw::Tensor<T>& y) {
-  same_elements(x, reshaped(node, x.shape(), shape), y);
+  same_elements(node, x, reshaped(node, x.shape(), shape), y);
 }
 
 template <class T>
 void Flatten(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {
   const int axis = normal_axis(node.integer("axis", 1), x.rank());
-  same_elements(x, {x.shape().count(0, axis), x.shape().count(axis, x.rank())}, y);
+  same_elements(node, x, {x.shape().count(0, axis), x.shape().count(axis, x.rank())}, y);
 }
 
 template <class T>
 void Squeeze(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
-  same_elements(x, squeezed(node, x.shape(), axes), y);
+  same_elements(node, x, squeezed(node, x.shape(), axes), y);
 }
 
 template <class T>
 void Unsqueeze(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> axes, kw::Tensor<T>& y) {
-  same_elements(x, unsqueezed(node, x.shape(), axes), y);
+  same_elements(node, x, unsqueezed(node, x.shape(), axes), y);
 }
 
 template <class T>
-void Identity(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<T>& y) {
-  same_elements(x, x.shape(), y);
+void Identity(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {
+  same_elements(node, x, x.shape(), y);
 }
 
 template <class T>
@@ -62,19 +62,45 @@ void Concat(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw
   for (const auto& x : xs) shape[axis] += x.shape(axis);
   y.allocate(shape);
   const AlongAxis all = along(shape, axis);
-  T* to = y.data();
-  for (int64_t o = 0; o < all.outer; ++o) {
-    for (const auto& x : xs) {
-      const int64_t run = x.shape(axis) * all.inner;
-      to = copy_run(x.data() + o * run, run, to);
+  const int threads = threads_for(node, y.count());
+  const int64_t row = all.length * all.inner;
+  if (all.outer < 2 * threads) {  // a few long runs
+    T* to = y.data();
+    for (int64_t o = 0; o < all.outer; ++o) {
+      for (const auto& x : xs) {
+        const int64_t run = x.shape(axis) * all.inner;
+        to = copy_run(node, x.data() + o * run, run, to);
+      }
     }
+    return;
   }
+  share_ranges(node, threads, all.outer, 1, [&](int64_t begin, int64_t end, int) {
+    T* to = y.data() + begin * row;
+    for (int64_t o = begin; o < end; ++o) {
+      for (const auto& x : xs) {
+        const int64_t run = x.shape(axis) * all.inner;
+        to = copy_run(x.data() + o * run, run, to);
+      }
+    }
+  });
 }
 
 template <class T>
 void Split(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> split,
            const std::vector<kw::Tensor<T>*>& ys) {
-  split_runs(node, x, split, ys, [](const T* from, int64_t count, T* to) { return copy_run(from, count, to); });
+  const int axis = normal_axis(node.integer("axis"), x.rank());
+  if (threads_for(node, x.count()) <= 1 || along(x.shape(), axis).outer == 1) {
+    return split_runs(node, x, split, ys,
+                      [&](const T* from, int64_t count, T* to) { return copy_run(node, from, count, to); });
+  }
+  split_runs(node, x, split, ys, [](const T*, int64_t count, T* to) { return to + count; });  // only their shapes
+  const AlongAxis all = along(x.shape(), axis);
+  const T* from = x.data();
+  for (kw::Tensor<T>* y : ys) {
+    const int64_t run = y->shape(axis) * all.inner;
+    if (y->count() > 0) copy_in_runs(node, from, {all.outer, run}, {all.length * all.inner, 1}, y->data());
+    from += run;
+  }
 }
 
 // What a Slice takes, found once for all calls where its input is the task's and the rest constant.
@@ -101,12 +127,12 @@ void Slice(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const S> star
   if (kept != nullptr) {
     const auto& [shape, runs, offset] = *static_cast<const KeptSlice*>(kept);
     y.allocate(shape);
-    if (y.count() > 0) copy_in_runs(x.data() + offset, runs, y.data());
+    if (y.count() > 0) copy_in_runs(node, x.data() + offset, runs, y.data());
     return;
   }
   const Sliced taken = sliced(node, x, starts, ends, axes, steps);
   y.allocate(taken.shape);
-  if (y.count() > 0) copy_in_runs(x.data() + taken.offset, taken.shape, taken.strides, y.data());
+  if (y.count() > 0) copy_in_runs(node, x.data() + taken.offset, taken.shape, taken.strides, y.data());
 }
 
 template <class T, class A>
@@ -114,7 +140,7 @@ void Pad(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> 
          kw::Tensor<const A> axes, kw::Tensor<T>& y) {
   const kw::List<int64_t> margins = given_integers(node, pads, "pads");
   if (std::all_of(margins.begin(), margins.end(), [](int64_t margin) { return margin == 0; })) {
-    same_elements(x, x.shape(), y);
+    same_elements(node, x, x.shape(), y);
     return;
   }
   pad_all(x, padding_of(node, x, margins, value, axes), y);
@@ -151,12 +177,26 @@ void Tile(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<const int64_t> repe
 }
 
 template <class T>
-void Expand(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<const int64_t> shape, kw::Tensor<T>& y) {
+void Expand(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<const int64_t> shape, kw::Tensor<T>& y) {
   y.allocate(broadcast(x.shape(), kw::Shape(static_cast<int>(shape.count()), shape.data())));
-  if (y.count() > 0) copy_in_runs(x.data(), y.shape(), broadcast_steps(x.shape(), y.shape()), y.data());
+  if (y.count() > 0) copy_in_runs(node, x.data(), y.shape(), broadcast_steps(x.shape(), y.shape()), y.data());
 }
 
 template <class T, class I>
 void Gather(const kw::Node& node, kw::Tensor<const T> data, kw::Tensor<const I> indices, kw::Tensor<T>& y) {
-  gather_runs(node, data, indices, y, [](const T* from, int64_t count, T* to) { return copy_run(from, count, to); });
+  const AlongAxis view = along(data.shape(), normal_axis(node.integer("axis"), data.rank()));
+  const int64_t runs = view.outer * indices.count();
+  const int threads = threads_for(node, runs * view.inner);
+  if (threads <= 1 || runs < threads) {
+    return gather_runs(node, data, indices, y,
+                       [&](const T* from, int64_t count, T* to) { return copy_run(node, from, count, to); });
+  }
+  gather_runs(node, data, indices, y, [](const T*, int64_t count, T* to) { return to + count; });  // only its shape
+  share_ranges(node, threads, runs, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t index = indices[i % indices.count()];
+      const int64_t place = i / indices.count() * view.length + (index < 0 ? index + view.length : index);
+      copy_run(data.data() + place * view.inner, view.inner, y.data() + i * view.inner);
+    }
+  });
 }

@@ -18,9 +18,9 @@ struct RowWeights {
   bool same = false;            // for all rows
   kw::Shape shape, steps;
   int64_t size;
-  float* spread = nullptr;
+  float* spread = nullptr;  // a row for each thread
 
-  RowWeights(const kw::Node& node, kw::Tensor<const float> weights, const kw::Shape& x, int axis)
+  RowWeights(const kw::Node& node, int threads, kw::Tensor<const float> weights, const kw::Shape& x, int axis)
       : data(weights.data()), size(x.count(axis, x.rank)) {
     if (data == nullptr) return;
     same = weights.count() == size && weights.rank() <= x.rank;
@@ -31,12 +31,13 @@ struct RowWeights {
     if (same) return;
     shape = x;
     steps = broadcast_steps(weights.shape(), x);
-    spread = node.scratch<float>(size);
+    spread = node.scratch<float>(threads * size);
   }
-  const float* of_row(int64_t row) const {
+  const float* of_row(int64_t row, int slot) const {
     if (data == nullptr || same) return data;
-    for (int64_t i = 0; i < size; ++i) spread[i] = data[broadcast_index(row * size + i, shape, steps)];
-    return spread;
+    float* const own = spread + slot * size;
+    for (int64_t i = 0; i < size; ++i) own[i] = data[broadcast_index(row * size + i, shape, steps)];
+    return own;
   }
 };
 
@@ -69,14 +70,18 @@ inline void LayerNormalization(const kw::Node& node, kw::Tensor<const float> x, 
   means.allocate(rows);
   inverses.allocate(rows);
   const int64_t size = x.shape().count(axis, x.rank());
-  const RowWeights factors(node, scale, x.shape(), axis), shifts(node, bias, x.shape(), axis);
-  for (int64_t row = 0; row < means.count(); ++row) {
-    const float* from = x.data() + row * size;
-    const auto [mean, variance] = moments_of_row(from, size);
-    means[row] = mean;
-    inverses[row] = 1 / std::sqrt(variance + epsilon);
-    weigh_row(from, size, mean, inverses[row], factors.of_row(row), shifts.of_row(row), y.data() + row * size);
-  }
+  const int threads = threads_within(node, threads_for(node, x.count()), 2 * size * 4);
+  const RowWeights factors(node, threads, scale, x.shape(), axis), shifts(node, threads, bias, x.shape(), axis);
+  share_ranges(node, threads, means.count(), 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x.data() + row * size;
+      const auto [mean, variance] = moments_of_row(from, size);
+      means[row] = mean;
+      inverses[row] = 1 / std::sqrt(variance + epsilon);
+      weigh_row(from, size, mean, inverses[row], factors.of_row(row, slot), shifts.of_row(row, slot),
+                y.data() + row * size);
+    }
+  });
 }
 
 inline void RMSNormalization(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> scale,
@@ -86,11 +91,14 @@ inline void RMSNormalization(const kw::Node& node, kw::Tensor<const float> x, kw
   y.allocate(x.shape());
   const int64_t size = x.shape().count(axis, x.rank());
   if (x.count() == 0) return;
-  const RowWeights factors(node, scale, x.shape(), axis);
-  for (int64_t row = 0; row < x.count() / size; ++row) {
-    const float* from = x.data() + row * size;
-    const float squares = fold_row<SumOfSquares>(from, size);
-    const float inverse = 1 / std::sqrt(squares / float(size) + epsilon);
-    weigh_row(from, size, 0, inverse, factors.of_row(row), nullptr, y.data() + row * size);
-  }
+  const int threads = threads_within(node, threads_for(node, x.count()), 2 * size * 4);
+  const RowWeights factors(node, threads, scale, x.shape(), axis);
+  share_ranges(node, threads, x.count() / size, 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x.data() + row * size;
+      const float squares = fold_row<SumOfSquares>(from, size);
+      const float inverse = 1 / std::sqrt(squares / float(size) + epsilon);
+      weigh_row(from, size, 0, inverse, factors.of_row(row, slot), nullptr, y.data() + row * size);
+    }
+  });
 }

@@ -33,21 +33,21 @@ inline void powers(const float* x, const float* y, float* to, int64_t count) {
 }
 
 template <class E>  // the exponents of floats may be integers
-void Pow(const kw::Node&, kw::Tensor<const float> x, kw::Tensor<const E> y, kw::Tensor<float>& z) {
+void Pow(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const E> y, kw::Tensor<float>& z) {
   z.allocate(broadcast_shape(x.shape(), y.shape()));
   if (z.count() == 0) return;
   const Runs<2> runs = runs_of<2>(z.shape(), {&x.shape(), &y.shape()});
-  each_run(runs, [&](int64_t i, const int64_t(&at)[2]) {
+  each_run(node, runs, [&](int64_t i, const int64_t(&at)[2], int64_t count) {
     const float* base = x.data() + at[0];
     const E* exponent = y.data() + at[1];
     float* to = z.data() + i;
     if (runs.stays[1] && !runs.stays[0] && *exponent == 2) {
-      for (int64_t k = 0; k < runs.run; ++k) to[k] = base[k] * base[k];
+      for (int64_t k = 0; k < count; ++k) to[k] = base[k] * base[k];
     } else if constexpr (std::is_same_v<E, float>) {
       const auto run = runs.stays[0] ? powers<true, false> : runs.stays[1] ? powers<false, true> : powers<false, false>;
-      run(base, exponent, to, runs.run);
+      run(base, exponent, to, count);
     } else {
-      for (int64_t k = 0; k < runs.run; ++k) {
+      for (int64_t k = 0; k < count; ++k) {
         to[k] =
             static_cast<float>(std::pow(double(base[runs.stays[0] ? 0 : k]), double(exponent[runs.stays[1] ? 0 : k])));
       }

@@ -68,9 +68,13 @@ inline void tile_of(int64_t vectors, product::Left a, const float* panel, int64_
   tile<kRows, kVectors>(a, panel, depth, to);
 }
 
-inline void multiply(int64_t m, int64_t depth, product::Left a, const float* panels, product::Result y) {
+inline void multiply(const kw::Node& node, int64_t m, int64_t depth, product::Left a, const float* all_panels,
+                     product::Result y) {
   const product::Finish& all = *y.finish;
-  for (int64_t j = 0; j < y.columns; j += kPanel, panels += depth * kPanel) {
+  const int64_t count = (y.columns + kPanel - 1) / kPanel;
+  const auto panel = [&](int64_t p) {
+    const int64_t j = p * kPanel;
+    const float* const panels = all_panels + j * depth;
     const int64_t vectors = vectors_of(y.columns - j);
     for (int64_t i = 0; i < m;) {
       const product::Finish finish = all.at(i, j);
@@ -84,7 +88,12 @@ inline void multiply(int64_t m, int64_t depth, product::Left a, const float* pan
         i += 1;
       }
     }
-  }
+  };
+  // Threads read stretches of the matrix, each in the order in which it lies.
+  share_ranges(node, product::threads_for_product(node, m, depth, y.columns), count, 1,
+               [&](int64_t first, int64_t last, int) {
+                 for (int64_t p = first; p < last; ++p) panel(p);
+               });
 }
 
 }  // namespace few_rows
@@ -105,7 +114,7 @@ inline void MatMul(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<c
   const product::Left left{a.data(), plan.k, 1};
   const product::Result to{y.data(), plan.n, plan.n, false, &finish};
   if (kept == nullptr) return product::multiply(node, rows, plan.k, left, b.data(), plan.n, 1, to);
-  few_rows::multiply(rows, plan.k, left, static_cast<const float*>(kept), to);
+  few_rows::multiply(node, rows, plan.k, left, static_cast<const float*>(kept), to);
 }
 
 inline const void* prepare_Gemm(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>,
@@ -135,5 +144,5 @@ inline void Gemm(const kw::Node& node, kw::Tensor<const float> a, kw::Tensor<con
   if (kept == nullptr) {
     return product::multiply(node, m, k, left, b.data(), b_transposed ? 1 : n, b_transposed ? k : 1, to);
   }
-  few_rows::multiply(m, k, left, static_cast<const float*>(kept), to);
+  few_rows::multiply(node, m, k, left, static_cast<const float*>(kept), to);
 }

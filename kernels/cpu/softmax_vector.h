@@ -82,22 +82,32 @@ inline void softmax_in_vectors(const kw::Node& node, kw::Tensor<const float> x, 
   if (x.count() == 0) return;
   const AlongAxis view = softmax_rows(node, x.shape());
   constexpr int64_t kStrip = SOFTMAX_COLUMNS * simd::kLanes;
-  for (int64_t o = 0; o < view.outer; ++o) {
-    const float* from = x.data() + o * view.length * view.inner;
-    float* to = y.data() + o * view.length * view.inner;
-    if (view.inner == 1) {
-      softmax_row<kLog>(from, view.length, to);
-      continue;
-    }
-    int64_t i = 0;
-    for (; i + kStrip <= view.inner; i += kStrip) {
-      softmax_columns<kLog, SOFTMAX_COLUMNS>(from + i, view.length, view.inner, simd::kLanes, to + i);
-    }
-    for (; i < view.inner; i += simd::kLanes) {
-      const int64_t width = std::min<int64_t>(simd::kLanes, view.inner - i);
-      softmax_columns<kLog, 1>(from + i, view.length, view.inner, width, to + i);
-    }
+  const int threads = threads_for(node, x.count());
+  if (view.inner == 1) {
+    share_ranges(node, threads, view.outer, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t o = begin; o < end; ++o) {
+        softmax_row<kLog>(x.data() + o * view.length, view.length, y.data() + o * view.length);
+      }
+    });
+    return;
   }
+  const int64_t strips = (view.inner + kStrip - 1) / kStrip;
+  share_ranges(node, threads, view.outer * strips, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t first = at / strips * view.length * view.inner;
+      int64_t i = at % strips * kStrip;
+      const int64_t last = std::min(i + kStrip, view.inner);
+      if (i + kStrip == last) {
+        softmax_columns<kLog, SOFTMAX_COLUMNS>(x.data() + first + i, view.length, view.inner, simd::kLanes,
+                                               y.data() + first + i);
+        continue;
+      }
+      for (; i < last; i += simd::kLanes) {
+        const int64_t width = std::min<int64_t>(simd::kLanes, last - i);
+        softmax_columns<kLog, 1>(x.data() + first + i, view.length, view.inner, width, y.data() + first + i);
+      }
+    }
+  });
 }
 
 inline void Softmax(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y) {

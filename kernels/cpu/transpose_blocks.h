@@ -17,7 +17,7 @@ struct Two {
 
 // Fills `to` in order with a tensor of this shape whose elements are `steps` apart in `from`, no two the same.
 template <class T>
-inline void permute(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
+inline void permute(const kw::Node& node, const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
   kw::Shape lengths, strides, pitches;  // the last axis first; pitches: in `to`
   int64_t pitch = 1;
   for (int axis = shape.rank - 1; axis >= 0; --axis) {
@@ -42,28 +42,37 @@ inline void permute(const T* from, const kw::Shape& shape, const kw::Shape& step
         twos.push(axis == 0 ? lengths.dims[0] / 2 : lengths.dims[axis]);
         two_steps.push(axis == 0 ? 1 : strides.dims[axis] / 2);
       }
-      permute(reinterpret_cast<const Two<T>*>(from), twos, two_steps, reinterpret_cast<Two<T>*>(to));
+      permute(node, reinterpret_cast<const Two<T>*>(from), twos, two_steps, reinterpret_cast<Two<T>*>(to));
       return;
     }
   }
   if (run == 0 || run == lengths.rank) {
-    copy_in_runs(from, shape, steps, to);
+    copy_in_runs(node, from, shape, steps, to);
     return;
   }
-  int64_t at[KW_MAX_RANK] = {};
-  for (;;) {
-    turn_matrix(from, lengths.dims[0], lengths.dims[run], strides.dims[0], to, pitches.dims[run]);
-    int axis = 1;
-    for (; axis < lengths.rank; ++axis) {
+  // Matrices of the axis 0 and the run, one for each place on the other axes; threads share those, or rows of each.
+  int64_t matrices = 1;
+  for (int axis = 1; axis < lengths.rank; ++axis) matrices *= axis == run ? 1 : lengths.dims[axis];
+  const int64_t rows = lengths.dims[0];
+  const int threads = threads_for(node, matrices * rows * lengths.dims[run]);
+  const auto turn = [&](int64_t matrix, int64_t first, int64_t last) {
+    int64_t in = first * strides.dims[0], out = first;
+    for (int axis = 1; axis < lengths.rank; ++axis) {
       if (axis == run) continue;
-      from += strides.dims[axis];
-      to += pitches.dims[axis];
-      if (++at[axis] < lengths.dims[axis]) break;
-      from -= strides.dims[axis] * lengths.dims[axis];
-      to -= pitches.dims[axis] * lengths.dims[axis];
-      at[axis] = 0;
+      in += matrix % lengths.dims[axis] * strides.dims[axis];
+      out += matrix % lengths.dims[axis] * pitches.dims[axis];
+      matrix /= lengths.dims[axis];
     }
-    if (axis == lengths.rank) return;
+    turn_matrix(from + in, last - first, lengths.dims[run], strides.dims[0], to + out, pitches.dims[run]);
+  };
+  if (matrices >= 2 * threads) {
+    share_ranges(node, threads, matrices, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) turn(i, 0, rows);
+    });
+    return;
+  }
+  for (int64_t i = 0; i < matrices; ++i) {
+    share_ranges(node, threads, rows, 16, [&](int64_t begin, int64_t end, int) { turn(i, begin, end); });
   }
 }
 
@@ -78,7 +87,7 @@ void Transpose(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y) {
     steps.push(strides[axis]);
   }
   y.allocate(shape);
-  if (y.count() > 0) permute(x.data(), shape, steps, y.data());
+  if (y.count() > 0) permute(node, x.data(), shape, steps, y.data());
 }
 
 template <class T>
@@ -91,7 +100,7 @@ void DepthToSpace(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y)
   const bool block_first = !node.is("mode", "CRD");
   const int64_t of_channel = block_first ? plane : block * block * plane;
   const int64_t of_block = block_first ? channels * plane : plane;
-  permute(x.data(), {x.shape(0), channels, height, block, width, block},
+  permute(node, x.data(), {x.shape(0), channels, height, block, width, block},
           {x.shape(1) * plane, of_channel, width, block * of_block, 1, of_block}, y.data());
 }
 
@@ -103,10 +112,10 @@ void SpaceToDepth(const kw::Node& node, kw::Tensor<const T> x, kw::Tensor<T>& y)
   if (y.count() == 0) return;
   const int64_t line = x.shape(3), plane = x.shape(2) * line;
   if (node.is("mode", "CRD")) {
-    permute(x.data(), {x.shape(0), channels, block, block, height, width},
+    permute(node, x.data(), {x.shape(0), channels, block, block, height, width},
             {channels * plane, plane, line, 1, block * line, block}, y.data());
   } else {
-    permute(x.data(), {x.shape(0), block, block, channels, height, width},
+    permute(node, x.data(), {x.shape(0), block, block, channels, height, width},
             {channels * plane, line, 1, plane, block * line, block}, y.data());
   }
 }

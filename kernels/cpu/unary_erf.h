@@ -15,18 +15,18 @@ using simd::Floats;
 using Input = kw::Tensor<const float>;
 using Output = kw::Tensor<float>;
 
-inline void Erf(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::erf(v); });
+inline void Erf(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::erf(v); });
 }
 inline void Gelu(const kw::Node& node, Input x, Output& y) {
   if (node.is("approximate", "tanh")) {
-    simd::map(x, y, [](Floats v) {
+    simd::map(node, x, y, [](Floats v) {
       const Floats inner = 0.797884561f * simd::fma(0.044715f * v * v, v, v);
       const Floats half = 0.5f * v;
       return simd::fma(half, simd::tanh(inner), half);
     });
   } else {
-    simd::map(x, y, [](Floats v) {
+    simd::map(node, x, y, [](Floats v) {
       const Floats half = 0.5f * v;
       return simd::fma(half, simd::erf(0.707106781f * v), half);
     });

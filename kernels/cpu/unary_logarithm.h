@@ -14,15 +14,15 @@ using simd::Floats;
 using Input = kw::Tensor<const float>;
 using Output = kw::Tensor<float>;
 
-inline void Log(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::log(v); });
+inline void Log(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::log(v); });
 }
-inline void Asinh(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::asinh(v); });
+inline void Asinh(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::asinh(v); });
 }
-inline void Acosh(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::acosh(v); });
+inline void Acosh(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::acosh(v); });
 }
-inline void Atanh(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::atanh(v); });
+inline void Atanh(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::atanh(v); });
 }

@@ -15,21 +15,21 @@ using simd::Floats;
 using Input = kw::Tensor<const float>;
 using Output = kw::Tensor<float>;
 
-inline void Sin(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::sin(v); });
+inline void Sin(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::sin(v); });
 }
-inline void Cos(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::cos(v); });
+inline void Cos(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::cos(v); });
 }
-inline void Tan(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::tan(v); });
+inline void Tan(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::tan(v); });
 }
-inline void Asin(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::asin(v); });
+inline void Asin(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::asin(v); });
 }
-inline void Acos(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::acos(v); });
+inline void Acos(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::acos(v); });
 }
-inline void Atan(const kw::Node&, Input x, Output& y) {
-  simd::map(x, y, [](Floats v) { return simd::atan(v); });
+inline void Atan(const kw::Node& node, Input x, Output& y) {
+  simd::map(node, x, y, [](Floats v) { return simd::atan(v); });
 }

@@ -67,7 +67,7 @@ inline void choose(const uint8_t* holds, const float* x, const float* y, float* 
       });
 }
 
-inline void Where(const kw::Node&, kw::Tensor<const bool> condition, kw::Tensor<const float> x,
+inline void Where(const kw::Node& node, kw::Tensor<const bool> condition, kw::Tensor<const float> x,
                   kw::Tensor<const float> y, kw::Tensor<float>& z) {
   z.allocate(broadcast_shape(condition.shape(), broadcast_shape(x.shape(), y.shape())));
   if (z.count() == 0) return;
@@ -75,15 +75,15 @@ inline void Where(const kw::Node&, kw::Tensor<const bool> condition, kw::Tensor<
   const Runs<3> runs = runs_of<3>(z.shape(), {&condition.shape(), &x.shape(), &y.shape()});
   const auto run = !runs.stays[1] ? (!runs.stays[2] ? choose<false, false> : choose<false, true>)
                                   : (!runs.stays[2] ? choose<true, false> : choose<true, true>);
-  each_run(runs, [&](int64_t i, const int64_t(&at)[3]) {
+  each_run(node, runs, [&](int64_t i, const int64_t(&at)[3], int64_t count) {
     float* to = z.data() + i;
-    if (!runs.stays[0]) return run(holds + at[0], x.data() + at[1], y.data() + at[2], to, runs.run);
+    if (!runs.stays[0]) return run(holds + at[0], x.data() + at[1], y.data() + at[2], to, count);
     const int k = holds[at[0]] != 0 ? 1 : 2;
     const float* from = (k == 1 ? x.data() : y.data()) + at[k];
     if (runs.stays[k]) {
-      std::fill_n(to, runs.run, *from);
+      std::fill_n(to, count, *from);
     } else {
-      memcpy(to, from, static_cast<size_t>(runs.run) * sizeof(float));
+      memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
     }
   });
 }

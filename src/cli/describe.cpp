@@ -10,6 +10,10 @@ Option dim_option() {
   return {.name = "--dim", .value = "NAME=VALUE", .help = "gives an open length a value", .repeated = true};
 }
 
+Option over_option() {
+  return {.name = "--over", .value = "NAME=1..64", .help = "times it over a range of an open length", .repeated = true};
+}
+
 Result<Lengths> parse_dims(const std::vector<std::string>& texts) {
   Lengths dims;
   for (const std::string& text : texts) {

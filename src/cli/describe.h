@@ -13,6 +13,8 @@ namespace kw::cli {
 using runs::name_of;
 using runs::summary_of;
 
+// Ranges of lengths, as runs/over.h reads them.
+Option over_option();
 Option dim_option();
 // The values of `--dim NAME=VALUE`. A name that is given two values is an Error.
 Result<Lengths> parse_dims(const std::vector<std::string>& texts);

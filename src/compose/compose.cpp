@@ -180,18 +180,19 @@ class Writer {
     line("if (in_step({})) {{", joined(read));
     indent_ = "    ";
     line("const int64_t all = most_elements({});", joined(read));
+    line("const int threads = threads_within(call, threads_for(call, all), {} * FUSED_BLOCK);", 8 * inside.size());
     for (const int slot : inside) {
       const auto at = static_cast<std::size_t>(slot);
       names_[at] = all_names_.add(graph_.names[at]);
-      line("const auto {} = call.scratch<{}>(FUSED_BLOCK);", names_[at], cpp_type(graph_.types[at].dtype));
+      line("const auto {} = call.scratch<{}>(threads * FUSED_BLOCK);", names_[at], cpp_type(graph_.types[at].dtype));
     }
-    line("for (int64_t at = 0; at < all; at += FUSED_BLOCK) {{");
+    line("each_block(call, threads, all, [&](int64_t at, int64_t count, int slot) {{");
     indent_ = "      ";
-    line("const int64_t count = std::min<int64_t>(FUSED_BLOCK, all - at);");
     for (const int slot : inside) {
       const auto at = static_cast<std::size_t>(slot);
       const std::string block = all_names_.add(graph_.names[at] + "_block");
-      line("auto {} = kw::Tensor<{}>({}, kw::Shape{{count}});", block, cpp_type(graph_.types[at].dtype), names_[at]);
+      line("auto {} = kw::Tensor<{}>({} + slot * FUSED_BLOCK, kw::Shape{{count}});", block,
+           cpp_type(graph_.types[at].dtype), names_[at]);
       names_[at] = block;
       inputs_[at] = block + ".read()";
     }
@@ -208,7 +209,7 @@ class Writer {
     names_[last] = result;
     for (std::size_t i = begin; i < end; ++i) node(graph_.nodes[i], i);
     indent_ = "    ";
-    line("}}");
+    line("}});");
     indent_ = "  ";
     line("}} else {{");
     names_ = names;

@@ -17,7 +17,8 @@ void add_found(Candidates& all, const Plan& plan, const std::vector<runs::Search
     } else if (!one->verdict.accepted() || !one->verdict.time_ns) {
       all.add(kind, std::nullopt, "no kernel was found that is right");
     } else {
-      all.add(kind, KindKernel{one->technique, one->file, one->source, one->settings, one->verdict.time_ns});
+      all.add(kind, KindKernel{one->technique, one->file, one->source, one->settings, one->verdict.time_ns,
+                               uses_threads(kind.task, one->source)});
     }
   }
 }
@@ -51,7 +52,7 @@ Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTe
   KW_TRY(const Plan plan, plan_of(model, times, device, within_s, taken));
   std::vector<runs::SearchedTask> found;
   if (!plan.kinds.empty()) {
-    KW_TRY(found, search(order_of(plan, device, within_s)));
+    KW_TRY(found, search(order_of(plan, device, within_s, terms.threads)));
   }
   add_found(all, plan, found);
   return put_back(model, all, runtime, terms, out, device, tell);
@@ -67,7 +68,7 @@ Result<std::vector<Unit>> search_units(const Model& model, const std::vector<Uni
   KW_TRY(const Plan plan, plan_of(model, times, device, within_s, nodes));
   Candidates all;
   if (!plan.kinds.empty()) {
-    KW_TRY(const std::vector<runs::SearchedTask> found, search(order_of(plan, device, within_s)));
+    KW_TRY(const std::vector<runs::SearchedTask> found, search(order_of(plan, device, within_s, terms.threads)));
     add_found(all, plan, found);
   }
   std::vector<Unit> units;

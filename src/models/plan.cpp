@@ -138,10 +138,11 @@ Result<std::string> model_with(const Model& model, const std::vector<GroupKind>&
   return suites::edit_onnx(model.onnx(), model.bytes(), edit);
 }
 
-runs::Order order_of(const Plan& plan, const std::string& device, double within_s) {
+runs::Order order_of(const Plan& plan, const std::string& device, double within_s, int threads) {
   runs::Order order{.kind = store::RunKind::search};
   order.rules.device = device;
   order.rules.budget_s = kTiming_s;
+  order.rules.threads = threads;
   order.search.budget = "1h";  // within_s is what counts
   order.search.within_s = within_s * kSearching;
   for (const GroupKind& kind : plan.kinds) {
@@ -149,6 +150,15 @@ runs::Order order_of(const Plan& plan, const std::string& device, double within_
     order.search.shares.push_back(std::sqrt(kind.saving_ns()));  // so that one does not take all
   }
   return order;
+}
+
+bool uses_threads(const Task& task, const std::string& source) {
+  constexpr double kLeastFlops = 2e6, kLeastBytes = 512e3;  // as kernels/cpu/parts/threads.h has it
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return false;
+  const Cost cost = ops::cost_of(*graph);
+  const bool asks = source.find("threads_for(") != std::string::npos || source.find("parallel") != std::string::npos;
+  return asks && (cost.flops >= kLeastFlops || cost.bytes() >= kLeastBytes);
 }
 
 }  // namespace kw::models

@@ -56,7 +56,10 @@ struct Chosen {
 Result<std::string> model_with(const Model& model, const std::vector<GroupKind>& kinds,
                                const std::vector<Chosen>& chosen, const std::string& domain);
 
-// The search for it: each kind gets a share of the time by what it may save.
-runs::Order order_of(const Plan& plan, const std::string& device, double within_s);
+// The search for it: each kind gets a share of the time by what it may save. Kernels are judged with so many threads.
+runs::Order order_of(const Plan& plan, const std::string& device, double within_s, int threads);
+
+// Whether a kernel that was found asks for threads, and has enough to do for them: lending them costs microseconds.
+bool uses_threads(const Task& task, const std::string& source);
 
 }  // namespace kw::models

@@ -103,6 +103,10 @@ std::string shapes_of(const Model& model, const Node& node) {
 
 // Why kw cannot express a node, or what it costs at least.
 void look_at(const Model& model, const std::string& device, TimeRow& row) {
+  if (row.op == "If" || row.op == "Loop" || row.op == "Scan") {
+    row.obstacle = "choosing a branch, or repeating, stays the runtime's; the nodes inside are rows of their own";
+    return;
+  }
   row.obstacle = model.tasks().why_not(row.nodes.front());
   if (!row.obstacle.empty()) return;
   const auto task = model.tasks().task({row.nodes.front()});

@@ -98,16 +98,6 @@ std::string symbol_of(const std::string& task) {
   return name;
 }
 
-bool has_word(const std::string& text, const std::string& word) {
-  const auto is_part = [&](std::size_t i) {
-    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_');
-  };
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
-    if (!(at > 0 && is_part(at - 1)) && !is_part(at + word.size())) return true;
-  }
-  return false;
-}
-
 std::int64_t with_room_to_align(std::uint64_t bytes) {
   return bytes == 0 ? 0 : static_cast<std::int64_t>((bytes + 63) / 64 * 64 + 64);
 }
@@ -376,7 +366,9 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   KW_TRY(const Taken taken, taken_of(device, task, kernel, settings));
   CInterface interface = c_interface_of(graph, symbol_of(task.name));
   interface.prepares = taken.memory.prepares;
-  interface.threaded = has_word(taken.text, "threads");
+  // It starts its own; those that are lent to a kernel the plain function has none of.
+  interface.threaded =
+      taken.text.find(".threads()") != std::string::npos || taken.text.find("->threads") != std::string::npos;
   interface.scratch_bytes = with_room_to_align(taken.memory.scratch_bytes);
   interface.kept_bytes = with_room_to_align(taken.memory.kept_bytes);
   const std::string& name = interface.name;

@@ -173,7 +173,7 @@ const std::vector<Setting>& all_settings() {
       {"install", Kind::yes_or_no, "no: a command that needs a rival installs none by itself"},
       {"python", Kind::path, "a Python with frameworks of your own: torch is looked for there"},
       {"store", Kind::path, "where the record lies"},
-      {"threads", Kind::number, "how many threads a kernel may use in kw eval"},
+      {"threads", Kind::number, "how many threads a kernel may use in kw eval and kw optimize"},
       {"budget", Kind::number, "seconds that the timing of a kernel may take in kw eval"},
       {"author", Kind::text, "who writes the kernels of a batch"},
       {"model", Kind::tables, "language models: a table [model.NAME] each, see kw ask --help"},

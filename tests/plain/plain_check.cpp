@@ -2,12 +2,14 @@
 // (kernels/plain), or those of a technique (kernels/TARGET/NAME) wherever it applies.
 //
 //   kw_plain_check COMPILER [--seed N] [--count N] [--set NAME=VALUE]... [--technique NAME | --cuda NAME]
-//                  [OP | task:NAME]...
+//                  [--threads N,N...] [OP | task:NAME]...
 //
 // --cuda: a technique for GPUs, on the emulated one; of a task all techniques are taken, and its lengths are shortened.
-// Without names: all operators, or all that the technique serves. With a technique, every second case has its inputs
-// beyond the first as weights, which the kernel may prepare.
-// The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
+// Without names, or for the name `serves`: all operators, or all that the technique serves. With a technique, every
+// second case has its inputs beyond the first as weights, which the kernel may prepare.
+// --threads 1,2,3: each case once more with so many threads lent: every bit as with the first number. Then kernels
+// think that small work is worth sharing (the least amounts of parts/threads.h are next to nothing). The kernels are
+// our own, so they run in this process. Those of the suites go through the judge elsewhere.
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <sys/wait.h>
@@ -16,6 +18,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "base/files.h"
 #include "compose/plain.h"
@@ -27,6 +30,7 @@
 #include "ops/lengths.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
+#include "targets/cpu/host/pool.h"
 #include "targets/cuda/composed.h"
 #include "targets/cuda/emulated/source.h"
 
@@ -113,6 +117,27 @@ Result<std::string> source_of(const ops::Graph& graph, const compose::Technique*
 }
 
 // Runs the kernel on drawn inputs; what is wrong, or nothing.
+int times_shared = 0;  // that a kernel gave work to threads
+
+// Threads to lend, as a caller of kernels does it: one call after the other.
+std::vector<int> lent = {1};
+host::Pool& pool_of(int threads) {
+  static std::map<int, host::Pool> pools;
+  host::Pool& pool = pools[threads];
+  if (!pool.start(threads, std::size_t{2} << 20)) fmt::print(stderr, "no {} threads could be started\n", threads);
+  return pool;
+}
+void lend(kw_call& call, int threads) {
+  call.threads = threads;
+  call.parallel = nullptr;
+  if (threads == 1) return;
+  call.crew = &pool_of(threads);
+  call.parallel = [](const kw_call* of, std::int32_t count, host::Pool::Piece work, void* data) {
+    ++times_shared;
+    static_cast<host::Pool*>(of->crew)->run(count, work, data);
+  };
+}
+
 std::string check_once(Compiler& compiler, const compose::Technique* technique, const Task& task,
                        const Lengths* lengths, ops::InputClass input_class, std::uint64_t seed,
                        std::string* not_checked) {
@@ -160,12 +185,23 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
   }
   show_inputs(false);
   std::vector<Tensor> outputs;
-  for (const TensorType& type : shape.outputs) outputs.emplace_back(type);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::ranges::fill(outputs[i].bytes(), std::byte{0xa5});
-    call->outputs[i].data = outputs[i].bytes().data();
+  for (const int threads : lent) {
+    std::vector<Tensor> before = std::move(outputs);
+    outputs.clear();
+    for (const TensorType& type : shape.outputs) outputs.emplace_back(type);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      std::ranges::fill(outputs[i].bytes(), std::byte{0xa5});
+      call->outputs[i].data = outputs[i].bytes().data();
+    }
+    call->scratch_used = 0;
+    lend(*call, threads);
+    if (kernel.run(call) != KW_OK) return fmt::format("says: {}", call->message);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (!std::ranges::equal(before[i].bytes(), outputs[i].bytes())) {
+        return fmt::format("output {}: other bits with {} threads than with fewer", i, threads);
+      }
+    }
   }
-  if (kernel.run(call) != KW_OK) return fmt::format("says: {}", call->message);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const kw_tensor& written = call->outputs[i];
     const Shape got_shape(std::vector<std::int64_t>(written.shape, written.shape + written.rank));
@@ -255,6 +291,11 @@ int main_of(std::vector<std::string> words) {
     else if (words[i] == "--set" && i + 1 < words.size()) {
       const std::string& set = words[++i];
       settings += fmt::format(" -DKW_SET_{}=~,{}", set.substr(0, set.find('=')), set.substr(set.find('=') + 1));
+    } else if (words[i] == "--threads" && i + 1 < words.size()) {
+      lent.clear();
+      std::istringstream numbers(words[++i]);
+      for (std::string one; std::getline(numbers, one, ',');) lent.push_back(std::stoi(one));
+      settings += " -DKW_LEAST_SHARED=128 -DKW_LEAST_SHARED_PRODUCTS=128 -DKW_LONG_ROW=512 -DKW_SET_FUSED_BLOCK=~,64";
     } else if ((words[i] == "--technique" || words[i] == "--cuda") && i + 1 < words.size()) {
       const bool cuda = words[i] == "--cuda";
       auto read = compose::read_technique(*data_folder() / "kernels" / (cuda ? "cuda" : "cpu") /
@@ -266,6 +307,10 @@ int main_of(std::vector<std::string> words) {
       names.push_back(words[i]);
   }
   if (names.empty() && technique) names = technique->serves;
+  if (const auto all = std::ranges::find(names, "serves"); technique && all != names.end()) {
+    names.erase(all);
+    names.insert(names.begin(), technique->serves.begin(), technique->serves.end());
+  }
   const compose::Technique* way = technique ? &*technique : nullptr;
   if (names.empty()) {
     for (const ops::Op& op : ops::all_ops()) names.push_back(op.name);
@@ -296,8 +341,11 @@ int main_of(std::vector<std::string> words) {
     fmt::print("{}: {} right, {} wrong, {} without a reference\n  {}\n", name, tally.right, tally.wrong,
                tally.not_checked, tally.example);
   }
-  fmt::print("{} names: {} failed, {} without a plain kernel; {} cases right, {} sources compiled\n", names.size(),
+  fmt::print("{} names: {} failed, {} without a plain kernel; {} cases right, {} sources compiled", names.size(),
              failed, missing, right, compiler.count());
+  if (lent.size() > 1) fmt::print("; work was shared {} times", times_shared);
+  fmt::print("\n");
+  if (lent.size() > 1 && times_shared == 0) ++failed;
   fs::remove_all(folder);
   return failed > 0 ? 1 : 0;
 }

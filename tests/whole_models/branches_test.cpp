@@ -118,6 +118,9 @@ TEST(Branches, RegionsInsideOfThemAreReplaced) {
   const auto ns = [&](const char* name) { return times->node_ns[number_of(model->onnx(), name)]; };
   EXPECT_GT(ns("choose/then/conv1") + ns("choose/else/conv1"), 0);
   EXPECT_LT(ns("choose"), times->median_ns);
+  const auto choosing = std::ranges::find(times->rows, "If", &TimeRow::op);
+  ASSERT_NE(choosing, times->rows.end());
+  EXPECT_NE(choosing->obstacle.find("the nodes inside are rows of their own"), std::string::npos) << choosing->obstacle;
 
   std::vector<GroupKind> kinds;
   std::vector<LibraryKernel> kernels;

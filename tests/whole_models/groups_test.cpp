@@ -4,6 +4,8 @@
 
 #include "base/files.h"
 #include "base/scratch.h"
+#include "models/plan.h"
+#include "suites/catalog.h"
 #include "whole_models/small_model.h"
 
 namespace kw::models {
@@ -84,6 +86,17 @@ TEST(Model, SaysWhichLengthsAreOpen) {
   const auto wrong = Model::open(folder.path() / "small.onnx", {{"M", 2}});
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("no open length of that name"), std::string::npos) << wrong.error().message;
+}
+
+TEST(Plan, LendsThreadsToKernelsThatAskForThemAndHaveEnoughToDo) {
+  const auto large = suites::find_task("Relu_vit_mlp");
+  ASSERT_TRUE(large.ok());
+  Task tiny = *large;
+  for (auto& [name, length] : tiny.lengths) length = 2;
+  EXPECT_TRUE(uses_threads(*large, "const int threads = threads_for(node, count);"));
+  EXPECT_TRUE(uses_threads(*large, "call->parallel(call, 4, work, data);"));
+  EXPECT_FALSE(uses_threads(*large, "for (int i = 0; i < n; ++i) y[i] = x[i];"));
+  EXPECT_FALSE(uses_threads(tiny, "const int threads = threads_for(node, count);"));
 }
 
 }  // namespace

@@ -36,3 +36,17 @@ inline void binary(kw::Tensor<const A> a, kw::Tensor<const B> b, kw::Tensor<Y>& 
     binary_run(from_a + at[0], runs.stays[0], from_b + at[1], runs.stays[1], to + i, runs.run, f);
   });
 }
+
+// The same on the threads that are lent.
+template <class A, class B, class Y, class F>
+inline void binary(const kw::Node& node, kw::Tensor<const A> a, kw::Tensor<const B> b, kw::Tensor<Y>& y, F f) {
+  y.allocate(broadcast_shape(a.shape(), b.shape()));
+  if (y.count() == 0) return;
+  const auto* from_a = reinterpret_cast<const Stored<A>*>(a.data());
+  const auto* from_b = reinterpret_cast<const Stored<B>*>(b.data());
+  auto* to = reinterpret_cast<Stored<Y>*>(y.data());
+  const Runs<2> runs = runs_of<2>(y.shape(), {&a.shape(), &b.shape()});
+  each_run(node, runs, [&](int64_t i, const int64_t(&at)[2], int64_t count) {
+    binary_run(from_a + at[0], runs.stays[0], from_b + at[1], runs.stays[1], to + i, count, f);
+  });
+}

@@ -2,6 +2,8 @@
 
 #include <kernelwright.h>
 
+#include "threads.h"
+
 // Several operators, element by element, on one block of the tensors after the other: what is between two of them stays
 // in the core's own cache.
 
@@ -38,4 +40,16 @@ inline kw::Tensor<const T> block_of(const kw::Tensor<const T>& x, int64_t begin,
 template <class T>
 inline kw::Tensor<T> block_to(const kw::Tensor<T>& y, int64_t begin, int64_t count) {
   return {y.data() + begin, kw::Shape{count}};
+}
+
+// work(begin, count, slot) for every block of so many elements, on the threads that are lent. An operator that works on
+// a block sees too little of it to ask for threads itself.
+static_assert(FUSED_BLOCK < kLeastShared);
+template <class Work>
+inline void each_block(const kw::Node& node, int threads, int64_t all, Work&& work) {
+  share_ranges(node, threads, (all + FUSED_BLOCK - 1) / FUSED_BLOCK, 1, [&](int64_t first, int64_t last, int slot) {
+    for (int64_t at = first * FUSED_BLOCK; at < std::min(last * FUSED_BLOCK, all); at += FUSED_BLOCK) {
+      work(at, std::min<int64_t>(FUSED_BLOCK, all - at), slot);
+    }
+  });
 }

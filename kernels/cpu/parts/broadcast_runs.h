@@ -2,6 +2,8 @@
 
 #include <kernelwright.h>
 
+#include "threads.h"
+
 #pragma GCC diagnostic ignored "-Wunused-function"  // a kernel takes from the parts what it needs
 
 // Tensors that broadcast with one another, cut into runs: stretches of the result in which each input either goes along
@@ -64,14 +66,17 @@ inline Runs<kInputs> runs_of(const kw::Shape& result, const kw::Shape* const (&i
   return runs;
 }
 
-// Calls f(y, at) for every run: it begins at element y of the result and at element at[k] of input k.
+// Calls f(y, at) for the runs from `first` up to `last`: one begins at element y of the result and at element at[k] of
+// input k.
 template <int kInputs, class F>
-inline void each_run(const Runs<kInputs>& runs, F f) {
-  int64_t count = 1;
-  for (int i = 0; i < runs.rank; ++i) count *= runs.lengths[i];
+inline void each_run_of(const Runs<kInputs>& runs, int64_t first, int64_t last, F f) {
   int64_t place[KW_MAX_RANK] = {};
   int64_t at[kInputs] = {};
-  for (int64_t n = 0; n < count; ++n) {
+  for (int64_t axis = runs.rank - 1, rest = first; axis >= 0 && first > 0; rest /= runs.lengths[axis--]) {
+    place[axis] = rest % runs.lengths[axis];
+    for (int k = 0; k < kInputs; ++k) at[k] += place[axis] * runs.steps[k][axis];
+  }
+  for (int64_t n = first; n < last; ++n) {
     f(n * runs.run, at);
     for (int axis = runs.rank - 1; axis >= 0; --axis) {
       for (int k = 0; k < kInputs; ++k) at[k] += runs.steps[k][axis];
@@ -80,4 +85,38 @@ inline void each_run(const Runs<kInputs>& runs, F f) {
       for (int k = 0; k < kInputs; ++k) at[k] -= runs.steps[k][axis] * runs.lengths[axis];
     }
   }
+}
+template <int kInputs>
+inline int64_t count_of(const Runs<kInputs>& runs) {
+  int64_t count = 1;
+  for (int i = 0; i < runs.rank; ++i) count *= runs.lengths[i];
+  return count;
+}
+
+// Calls f(y, at) for every run.
+template <int kInputs, class F>
+inline void each_run(const Runs<kInputs>& runs, F f) {
+  each_run_of(runs, 0, count_of(runs), f);
+}
+
+// The same on the threads that are lent, f(y, at, count): long runs come in pieces, at multiples of kRunStep elements,
+// so that what compilers make vectors of stays where it was.
+inline constexpr int64_t kRunStep = 1024;
+template <int kInputs, class F>
+inline void each_run(const kw::Node& node, const Runs<kInputs>& runs, F f) {
+  const int64_t count = count_of(runs);
+  const int threads = threads_for(node, count * runs.run);
+  if (threads <= 1 || count >= threads * kPiecesOfThread) {
+    share_ranges(node, threads, count, 1, [&](int64_t first, int64_t last, int) {
+      each_run_of(runs, first, last, [&](int64_t y, const int64_t(&at)[kInputs]) { f(y, at, runs.run); });
+    });
+    return;
+  }
+  each_run_of(runs, 0, count, [&](int64_t y, const int64_t(&at)[kInputs]) {
+    share_ranges(node, threads, runs.run, kRunStep, [&](int64_t begin, int64_t end, int) {
+      int64_t from[kInputs];
+      for (int k = 0; k < kInputs; ++k) from[k] = at[k] + (runs.stays[k] ? 0 : begin);
+      f(y + begin, from, end - begin);
+    });
+  });
 }

@@ -250,31 +250,29 @@ struct Features {
   }
 }
 
-// All outputs of one image, some rows of the middle axis at a time. Offsets are those of an image with so many rows.
-[[gnu::noinline]] inline void run(const Axes& axes, const float* x, int64_t channels, const Features& features,
-                                  float* y, float* copies, const int32_t* offsets, int64_t rows_at_once) {
+// The outputs of one image in `count` rows of the middle axis from `first` on. Offsets are those of an image of which
+// `most` rows are copied at a time, or null copies: of the image as it lies.
+[[gnu::noinline]] inline void run_rows(const Axes& axes, const float* x, int64_t channels, const Features& features,
+                                       float* y, float* copies, const int32_t* offsets, int64_t most, int64_t first,
+                                       int64_t count) {
   const int64_t y_size = axes.outputs();
   Axes part = axes;
-  part[1].length = rows_at_once + part[1].place(part[1].kernel - 1);
+  part[1].length = most + part[1].place(part[1].kernel - 1);
+  part[1].pad -= first * part[1].stride;
   const bool copied = copies != nullptr;
   const int64_t height = copied ? part[1].length : axes[1].input, width = copied ? axes[2].length : axes[2].input;
-  for (int64_t first = 0; first < axes[1].output; first += rows_at_once) {
-    const int64_t rows = std::min(rows_at_once, axes[1].output - first);
-    for (int64_t c = 0; copied && c < channels; ++c) {
-      copy_channel(part, x + c * axes.inputs(), rows, copies + c * part.copied());
-    }
-    part[1].pad -= rows_at_once * part[1].stride;
-    const float* from = copied ? copies : x + first * width;
-    if (features.count == 1 && features.depth == 9 && axes[1].kernel == 3 && axes[2].kernel == 3 &&
-        axes[1].stride == 1 && axes[1].dilation == 1 && axes[0].output == 1 && axes[2].output >= 2 * product::kLanes) {
-      run_nine(features, {from, offsets}, width, rows, y + first * axes[2].output, axes[2].output);
-      continue;
-    }
-    for (int64_t od = 0; od < axes[0].output; ++od) {
-      for (int64_t oh = 0; oh < rows; ++oh) {
-        run_row(features, {from + (od * height + oh) * width, offsets},
-                y + (od * axes[1].output + first + oh) * axes[2].output, y_size, axes[2].output);
-      }
+  for (int64_t c = 0; copied && c < channels; ++c) {
+    copy_channel(part, x + c * axes.inputs(), count, copies + c * part.copied());
+  }
+  const float* from = copied ? copies : x + first * width;
+  if (features.count == 1 && features.depth == 9 && axes[1].kernel == 3 && axes[2].kernel == 3 && axes[1].stride == 1 &&
+      axes[1].dilation == 1 && axes[0].output == 1 && axes[2].output >= 2 * product::kLanes) {
+    return run_nine(features, {from, offsets}, width, count, y + first * axes[2].output, axes[2].output);
+  }
+  for (int64_t od = 0; od < axes[0].output; ++od) {
+    for (int64_t oh = 0; oh < count; ++oh) {
+      run_row(features, {from + (od * height + oh) * width, offsets},
+              y + (od * axes[1].output + first + oh) * axes[2].output, y_size, axes[2].output);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <kernelwright.h>
 
+#include "threads.h"
 #include "vector.h"
 
 // y = f(x), element by element, for an f of whole vectors. The last vector is computed once more where it is not whole,
@@ -56,14 +57,12 @@ inline void fill_past_caches(float* to, int64_t count, Whole whole) {
   end_of_streams();
 }
 
-// Fills `to` with vectors: whole(i) is the one from element i on, some(n) one that holds the n elements that there are.
 template <class Whole, class Some>
-inline void fill(float* to, int64_t count, Whole whole, Some some) {
+inline void fill_caches(float* to, int64_t count, Whole whole, Some some) {
   if (count < kLanes) {
     if (count > 0) store_some(to, some(count), count);
     return;
   }
-  if (count >= int64_t{MAP_STREAM_MIB} << 18) return fill_past_caches(to, count, whole);
   int64_t i = 0;
   for (; i + MAP_UNROLL * kLanes <= count; i += MAP_UNROLL * kLanes) {
     for (int u = 0; u < MAP_UNROLL; ++u) store(to + i + u * kLanes, whole(i + u * kLanes));
@@ -74,12 +73,41 @@ inline void fill(float* to, int64_t count, Whole whole, Some some) {
   if (i < count) store(to + count - kLanes, whole(count - kLanes));
 }
 
+// Fills `to` with vectors: whole(i) is the one from element i on, some(n) one that holds the n elements that there are.
+template <class Whole, class Some>
+inline void fill(float* to, int64_t count, Whole whole, Some some) {
+  if (count >= kLanes && count >= int64_t{MAP_STREAM_MIB} << 18) return fill_past_caches(to, count, whole);
+  fill_caches(to, count, whole, some);
+}
+
 template <class F>
 inline void map(kw::Tensor<const float> x, kw::Tensor<float>& y, F f) {
   y.allocate(x.shape());
   const float* from = x.data();
   fill(
       y.data(), x.count(), [=](int64_t i) { return f(load(from + i)); },
+      [=](int64_t n) { return f(load_some(from, n)); });
+}
+
+// The same on the threads that are lent.
+template <class Whole, class Some>
+inline void fill(const kw::Node& node, float* to, int64_t count, Whole whole, Some some) {
+  const bool past_caches = count >= kLanes && count >= int64_t{MAP_STREAM_MIB} << 18;
+  share_ranges(node, threads_for(node, count), count, 64 * kLine, [&](int64_t begin, int64_t end, int) {
+    const auto from = [&](int64_t i) { return whole(begin + i); };
+    if (past_caches) {
+      fill_past_caches(to + begin, end - begin, from);
+    } else {
+      fill_caches(to + begin, end - begin, from, some);
+    }
+  });
+}
+template <class F>
+inline void map(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<float>& y, F f) {
+  y.allocate(x.shape());
+  const float* from = x.data();
+  fill(
+      node, y.data(), x.count(), [=](int64_t i) { return f(load(from + i)); },
       [=](int64_t n) { return f(load_some(from, n)); });
 }
 

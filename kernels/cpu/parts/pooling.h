@@ -97,18 +97,23 @@ struct FoldedRows {
   int64_t pitch, rows, margin;
 
   float* row(int64_t r) const { return first + r * pitch; }
+  // Those of a thread: each has its own.
+  FoldedRows of_slot(int slot) const { return {first + slot * rows * pitch, pitch, rows, margin}; }
 };
 
-// Room for them, the margins filled. Behind each row vectors may read on.
+// What they take of a thread, about, where an image is not very wide.
+inline constexpr int64_t kBytesOfFoldedRows = int64_t{1} << 17;
+
+// Room for them for each thread, the margins filled. Behind each row vectors may read on.
 template <class F>
-inline FoldedRows folded_rows(const kw::Node& node, const PoolWindow& window) {
+inline FoldedRows folded_rows(const kw::Node& node, const PoolWindow& window, int threads = 1) {
   const PoolAxis& across = window.across;
   const int64_t reach = (across.output - 1) * across.stride + across.span();  // of the last window
   const int64_t size = std::max(reach, across.pad_begin + across.input);
   const int64_t pitch = size + 4 * simd::kLanes;
   const int64_t rows = std::min(std::max<int64_t>(POOL_BLOCK / pitch, 1), window.down.output);
-  const FoldedRows folded{node.scratch<float>(rows * pitch), pitch, rows, across.pad_begin};
-  for (int64_t r = 0; r < rows; ++r) {
+  const FoldedRows folded{node.scratch<float>(threads * rows * pitch), pitch, rows, across.pad_begin};
+  for (int64_t r = 0; r < threads * rows; ++r) {
     std::fill_n(folded.row(r), across.pad_begin, F::kNeutral);
     for (int64_t i = across.pad_begin + across.input; i < size; ++i) folded.row(r)[i] = F::kNeutral;
   }

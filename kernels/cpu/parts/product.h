@@ -2,6 +2,7 @@
 
 #include <kernelwright.h>
 
+#include "threads.h"
 #include "vector.h"
 
 // Matrix products. A tile of the result, some rows of a few vectors, stays in registers while its sums run over the
@@ -300,17 +301,104 @@ inline void multiply_packed(int64_t m, int64_t depth, Left a, const float* packe
   } while (k < depth);
 }
 
+// ---- On the threads that are lent: the result in pieces of rows and columns.
+
+inline int threads_for_product(const kw::Node& node, int64_t m, int64_t depth, int64_t n) {
+  return threads_for(node, m * depth * n, kLeastSharedProducts);
+}
+
+// Rows and columns at which a result is cut. Rows first: each piece of columns packs its part of the left matrix again.
+struct Pieces {
+  int64_t rows, columns;
+
+  Pieces(int threads, int64_t m, int64_t n) : rows(1), columns(1) {
+    if (threads <= 1) return;
+    constexpr int64_t kFewestRows = 48, kFewestPanels = 4;
+    const int64_t wanted = int64_t{threads} * kPiecesOfThread;
+    rows = std::clamp<int64_t>(m / kFewestRows, 1, wanted);
+    if (rows < wanted / 2) {
+      columns = std::clamp<int64_t>(n / (kFewestPanels * kPanel), 1, (wanted + rows - 1) / rows);
+    }
+  }
+};
+// piece(first row, rows, first column, columns, slot)
+template <class Piece>
+inline void each_piece(const kw::Node& node, int threads, int64_t m, int64_t n, int64_t row_step, Piece&& piece) {
+  const Pieces cuts(threads, m, n);
+  share(node, threads, cuts.rows * cuts.columns, [&](int64_t i, int slot) {
+    const int64_t row = i / cuts.columns, column = i % cuts.columns;
+    const int64_t i0 = cut_of(m, row_step, cuts.rows, row), j0 = cut_of(n, kPanel, cuts.columns, column);
+    piece(i0, cut_of(m, row_step, cuts.rows, row + 1) - i0, j0, cut_of(n, kPanel, cuts.columns, column + 1) - j0, slot);
+  });
+}
+// The part of a result from (i, j) on, with its own finish, which has to stay where it is.
+inline Result part_of(const Result& y, int64_t i, int64_t j, int64_t columns, Finish& finish) {
+  finish = y.finish->at(i, j);
+  Result part = y.at(i, j);
+  part.columns = columns;
+  part.finish = &finish;
+  return part;
+}
+
+// Tiles of rows as each_rows makes them: of(first, rows, slot).
+template <class Of>
+inline void share_rows(const kw::Node& node, int threads, int64_t m, const Of& of) {
+  const int64_t tiles = (m + PRODUCT_ROWS - 1) / PRODUCT_ROWS, shorter = m / std::max<int64_t>(tiles, 1),
+                longer = m - shorter * tiles;  // how many have one row more: the last ones
+  share_ranges(node, threads, tiles, 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t before = std::max<int64_t>(i - (tiles - longer), 0);
+      of(i * shorter + before, shorter + (i >= tiles - longer ? 1 : 0), slot);
+    }
+  });
+}
+
+inline void pack(const kw::Node& node, int threads, const float* from, int64_t row, int64_t step, int64_t depth,
+                 int64_t n, float* to) {
+  share_ranges(node, threads, n, kPanel, [&](int64_t begin, int64_t end, int) {
+    pack(from + begin * step, row, step, depth, end - begin, to + begin * depth);
+  });
+}
+
+// `blocks`: memory for a block of each thread, or null where a is read as it lies.
+inline void multiply_packed(const kw::Node& node, int threads, int64_t m, int64_t depth, Left a, const float* packed,
+                            const Result& y, float* blocks) {
+  if (threads <= 1) return multiply_packed(m, depth, a, packed, y, blocks);
+  const int64_t size = block_size(m, depth);
+  each_piece(node, threads, m, y.columns, PRODUCT_ROWS,
+             [&](int64_t i, int64_t rows, int64_t j, int64_t columns, int slot) {
+               Finish finish;
+               multiply_packed(rows, depth, a.at(i, 0), packed + j * depth, part_of(y, i, j, columns, finish),
+                               blocks == nullptr ? nullptr : blocks + slot * size);
+             });
+}
+inline float* scratch_for_blocks(const kw::Node& node, int& threads, int64_t m, int64_t n, int64_t depth) {
+  if (!packs_left(m, n, depth)) return nullptr;
+  threads = threads_within(node, threads, block_size(m, depth) * 4);
+  return node.scratch<float>(threads * block_size(m, depth));
+}
+
+inline void multiply_as_it_lies(const kw::Node& node, int threads, int64_t m, int64_t depth, Left a, Right b,
+                                const Result& y) {
+  if (threads <= 1) return multiply_as_it_lies(m, depth, a, b, y);
+  each_piece(node, threads, m, y.columns, PRODUCT_ROWS, [&](int64_t i, int64_t rows, int64_t j, int64_t columns, int) {
+    Finish finish;
+    multiply_as_it_lies(rows, depth, a.at(i, 0), b.at(j), part_of(y, i, j, columns, finish));
+  });
+}
+
 // y = a * b by the way that suits the sizes. Element (k, j) of b is b[k * row + j * step].
 inline void multiply(const kw::Node& node, int64_t m, int64_t depth, Left a, const float* b, int64_t row, int64_t step,
                      Result y) {
   if (m == 0 || y.columns == 0) return;
+  int threads = threads_for_product(node, m, depth, y.columns);
   if (step == 1 && y.columns >= kPanel && (m <= PRODUCT_ROWS || depth * y.columns <= 8192)) {
-    return multiply_as_it_lies(m, depth, a, {b, row}, y);
+    return multiply_as_it_lies(node, threads, m, depth, a, {b, row}, y);
   }
   float* packed = node.scratch<float>(packed_size(depth, y.columns));
-  pack(b, row, step, depth, y.columns, packed);
-  float* block = packs_left(m, y.columns, depth) ? node.scratch<float>(block_size(m, depth)) : nullptr;
-  multiply_packed(m, depth, a, packed, y, block);
+  pack(node, threads, b, row, step, depth, y.columns, packed);
+  float* blocks = scratch_for_blocks(node, threads, m, y.columns, depth);
+  multiply_packed(node, threads, m, depth, a, packed, y, blocks);
 }
 
 }  // namespace product

@@ -2,6 +2,7 @@
 
 #include <kernelwright.h>
 
+#include "threads.h"
 #include "vector.h"
 
 // Reductions along any axes. A shape is first seen as runs of axes that are kept and reduced in turn; what is left in
@@ -206,9 +207,10 @@ inline void fold_some_rows(const float* x, int64_t pitch, int64_t columns, const
   store_some(y + i, F::join(kFresh ? start : load_some(y + i, rest), rows), rest);
 }
 
+// `pitch`: from a row to the next, which may be wider than the columns that are folded where those fill a vector.
 template <class F>
-inline void fold_columns(const float* x, int64_t rows, int64_t columns, const float* shift, bool fresh, float* y,
-                         bool large = false) {
+inline void fold_columns_of(const float* x, int64_t rows, int64_t pitch, int64_t columns, const float* shift,
+                            bool fresh, float* y, bool large = false) {
   constexpr int64_t kChunk = 512;  // rows whose partial results are made apart
   if (columns < simd::kLanes) {
     constexpr int64_t kTogether = simd::kLanes;  // as many narrow rows are a wide one
@@ -217,7 +219,7 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
       for (int64_t i = 0; i < kTogether * columns; ++i) shifts[i] = shift[i % columns];
     }
     const int64_t groups = rows >= 2 * kTogether ? rows / kTogether : 0;
-    if (groups > 0) fold_columns<F>(x, groups, kTogether * columns, shifts, true, wide);
+    if (groups > 0) fold_columns_of<F>(x, groups, kTogether * columns, kTogether * columns, shifts, true, wide);
     for (int64_t c = 0; c < columns; ++c) {
       float folded = fresh ? F::kStart : y[c];
       for (int64_t r = 0; groups > 0 && r < kTogether; ++r) folded = F::join(folded, wide[r * columns + c]);
@@ -237,12 +239,12 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
       bool nothing_there = first > 0 || fresh;
       const float* shifts = F::kShifted ? shift + begin : nullptr;
       const auto fold = [&]<int kRows>(std::integral_constant<int, kRows>, int64_t r) {
-        const float* from = x + r * columns + begin;
+        const float* from = x + r * pitch + begin;
         const auto some = [&]<bool kAhead>(std::bool_constant<kAhead>) {
           if (nothing_there) {
-            fold_some_rows<F, kRows, true, kAhead>(from, columns, width, shifts, to);
+            fold_some_rows<F, kRows, true, kAhead>(from, pitch, width, shifts, to);
           } else {
-            fold_some_rows<F, kRows, false, kAhead>(from, columns, width, shifts, to);
+            fold_some_rows<F, kRows, false, kAhead>(from, pitch, width, shifts, to);
           }
         };
         if (kRows == 8 && large) {
@@ -261,6 +263,12 @@ inline void fold_columns(const float* x, int64_t rows, int64_t columns, const fl
       }
     }
   }
+}
+
+template <class F>
+inline void fold_columns(const float* x, int64_t rows, int64_t columns, const float* shift, bool fresh, float* y,
+                         bool large = false) {
+  fold_columns_of<F>(x, rows, columns, columns, shift, fresh, y, large);
 }
 
 // Folds the runs from `level` on into y. `shift`: the numbers of the results, where terms take one.
@@ -292,6 +300,75 @@ inline void fold_runs(const float* x, const ReductionRuns& runs, int level, cons
                    fresh && (i == 0 || y_step > 0), y + i * y_step);
     }
   }
+}
+
+// ---- On the threads that are lent.
+
+// A row so long that threads share it is folded in pieces of this length, with any number of threads, so that what is
+// joined with what does not depend on them.
+constexpr int64_t kLongRow = KW_LONG_ROW, kPieceOfRow = kLongRow / 8;
+
+template <class F>
+inline float fold_long_row(const kw::Node& node, int threads, const float* x, int64_t count, float shift) {
+  const int64_t pieces = count / kPieceOfRow;
+  float* folded = node.scratch<float>(pieces);
+  share(node, threads, pieces, [&](int64_t i, int) {
+    const int64_t begin = cut_of(count, 1, pieces, i);
+    folded[i] = fold_row<F>(x + begin, cut_of(count, 1, pieces, i + 1) - begin, shift);
+  });
+  float all = folded[0];
+  for (int64_t i = 1; i < pieces; ++i) all = F::join(all, folded[i]);
+  return all;
+}
+
+// All of the runs into y, which holds nothing yet. Threads share results: those of the outermost axis that is kept, or
+// columns, where it has too few.
+template <class F>
+inline void fold_all(const kw::Node& node, const float* x, const ReductionRuns& runs, const float* shift, float* y) {
+  int64_t count = 1;
+  for (int i = 0; i < runs.rank; ++i) count *= runs.length[i];
+  const int threads = threads_for(node, count);
+  const auto shift_of = [shift](int64_t i) { return F::kShifted ? shift + i : nullptr; };
+  const int last = runs.rank - 1;
+  const bool rows = runs.rank > 0 && runs.reduced[last] && runs.rank <= 2;  // each a result
+  if (rows && runs.length[last] >= kLongRow) {
+    for (int64_t i = 0; i < count / runs.length[last]; ++i) {
+      const float* row = x + i * runs.length[last];
+      y[i] = fold_long_row<F>(node, threads, row, runs.length[last], F::kShifted ? shift[i] : 0);
+    }
+    return;
+  }
+  const int kept = runs.rank > 0 && runs.reduced[0] ? 1 : 0;
+  if (threads <= 1 || runs.rank <= kept) return fold_runs<F>(x, runs, 0, shift, true, y);
+  if (last == kept && kept == 1) {  // columns
+    const int64_t columns = runs.length[1];
+    return share_ranges(node, threads, columns, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) {
+      fold_columns_of<F>(x + begin, runs.length[0], columns, end - begin, shift_of(begin), true, y + begin, runs.large);
+    });
+  }
+  int64_t x_step = 1, y_step = 1;  // of the axis that is shared
+  for (int i = kept + 1; i < runs.rank; ++i) {
+    x_step *= runs.length[i];
+    if (!runs.reduced[i]) y_step *= runs.length[i];
+  }
+  const int64_t all = runs.length[kept], before = kept == 1 ? runs.length[0] : 1;
+  if (kept == 0 && last == 2 && all < 2 * threads) {  // columns of one after the other
+    for (int64_t i = 0; i < all; ++i) {
+      share_ranges(node, threads, y_step, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) {
+        const int64_t at = i * y_step + begin;
+        fold_columns_of<F>(x + i * x_step + begin, runs.length[1], y_step, end - begin, shift_of(at), true, y + at,
+                           runs.large);
+      });
+    }
+    return;
+  }
+  share_ranges(node, threads, all, 1, [&](int64_t begin, int64_t end, int) {
+    ReductionRuns part = runs;
+    part.length[kept] = end - begin;
+    for (int64_t i = 0; i < before; ++i) {
+      fold_runs<F>(x + (i * all + begin) * x_step, part, kept, shift_of(begin * y_step), i == 0, y + begin * y_step);
+    }
+  });
 }
 
 // A few elements, one by one: with no recursion and no vectors to set up. The runs are some that are kept, some that
@@ -328,7 +405,7 @@ inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, k
   } else if (are_few(runs, x.count())) {
     fold_few<F>(x.data(), runs, y.data());
   } else if (y.count() > 0) {
-    fold_runs<F>(x.data(), runs, 0, nullptr, true, y.data());
+    fold_all<F>(node, x.data(), runs, nullptr, y.data());
   }
   finish(y.data(), y.count(), float(runs.terms));
 }

@@ -3,6 +3,7 @@
 #include <kernelwright.h>
 
 #include "quiet.h"
+#include "threads.h"
 
 #include "../../plain/parts/copy_strided.h"
 #include "../../plain/parts/strides.h"
@@ -74,4 +75,54 @@ T* copy_in_runs(const T* from, const Strided& runs, T* to) {
 template <class T>
 T* copy_in_runs(const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
   return copy_in_runs(from, strided(shape, steps), to);
+}
+
+// ---- On the threads that are lent.
+
+template <class T>
+T* copy_run(const kw::Node& node, const T* from, int64_t count, T* to) {
+  constexpr int64_t kStep = 4096 / sizeof(T);
+  share_ranges(node, threads_for(node, count), count, kStep,
+               [&](int64_t begin, int64_t end, int) { copy_run(from + begin, end - begin, to + begin); });
+  return to + count;
+}
+
+// As copy_in_runs: threads share the outermost axes, as many as there are pieces in, or the only run.
+template <class T>
+T* copy_in_runs(const kw::Node& node, const T* from, const Strided& runs, T* to) {
+  const auto& [lengths, steps] = runs;
+  int64_t all = 1;
+  for (int axis = 0; axis < lengths.rank; ++axis) all *= lengths.dims[axis];
+  const int threads = threads_for(node, all);
+  if (threads <= 1) return copy_in_runs(from, runs, to);
+  if (lengths.rank == 1) {
+    share_ranges(node, threads, all, 1024, [&](int64_t begin, int64_t end, int) {
+      Strided part = runs;
+      part.lengths.dims[0] = end - begin;
+      copy_in_runs(from + begin * steps.dims[0], part, to + begin);
+    });
+    return to + all;
+  }
+  int inner = lengths.rank;  // axes that are not shared
+  int64_t pieces = 1;
+  while (inner > 1 && pieces < int64_t{threads} * kPiecesOfThread) pieces *= lengths.dims[--inner];
+  Strided part;
+  for (int axis = 0; axis < inner; ++axis) {
+    part.lengths.push(lengths.dims[axis]);
+    part.steps.push(steps.dims[axis]);
+  }
+  share_ranges(node, threads, pieces, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place = 0;
+      for (int64_t axis = inner, rest = i; axis < lengths.rank; rest /= lengths.dims[axis++]) {
+        place += rest % lengths.dims[axis] * steps.dims[axis];
+      }
+      copy_in_runs(from + place, part, to + all / pieces * i);
+    }
+  });
+  return to + all;
+}
+template <class T>
+T* copy_in_runs(const kw::Node& node, const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {
+  return copy_in_runs(node, from, strided(shape, steps), to);
 }

@@ -193,10 +193,13 @@ template <int kTall>
 
 // ---- The whole.
 
-// Memory that run() takes.
+// Memory of one thread, and how many floats of it there are for each.
 struct Memory {
   float *lines, *parts, *sums;
   int32_t* offsets;
+};
+struct Sizes {
+  int64_t lines, parts, sums;
 };
 
 inline int64_t whole_panels(int64_t columns) {
@@ -215,37 +218,43 @@ struct Planes {
         part(channels * channel + kBeyond) {}
 };
 
-// One block of one part of an image whose rows and planes of outputs are those of `whole`.
+// One block of one part of an image whose rows and planes of outputs are those of `whole`. With `threads` above 1 they
+// share channels, then features; `memory`: of the first thread, `each` of them has its own lines and sums.
 template <int kTall>
-void run_block(const convolution::Axes& axes, const float* x, int64_t channels, const float* weights, int64_t features,
-               const float* bias, float* y, const convolution::Axes& whole, const Block& block, const Memory& memory) {
+void run_block(const kw::Node& node, int threads, const convolution::Axes& axes, const float* x, int64_t channels,
+               const float* weights, int64_t features, const float* bias, float* y, const convolution::Axes& whole,
+               const Block& block, const Memory& memory, const Sizes& each) {
   const convolution::Axis &d = axes[0], &h = axes[1], &w = axes[2];
   const int64_t depth = d.kernel * channels, tiles = block.tiles(), columns = whole_panels(d.output * tiles);
   const int64_t y_row = whole[2].output, y_plane = whole[1].output * y_row;
   const Planes planes(d, channels, block);
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t p = 0; p < planes.count; ++p) {
-      const int64_t z = p - d.pad;
-      float* to = memory.parts + c * planes.channel + p * tiles;
-      if (z >= 0 && z < d.input) {
-        transform_channel<kTall>(axes, x + (c * d.input + z) * h.input * w.input, block, memory.lines, to, planes.part);
-      } else {
-        for (int f = 0; f < kParts<kTall>; ++f) std::fill_n(to + f * planes.part, tiles, 0.0f);
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+    for (int64_t c = begin; c < end; ++c) {
+      for (int64_t p = 0; p < planes.count; ++p) {
+        const int64_t z = p - d.pad;
+        float* to = memory.parts + c * planes.channel + p * tiles;
+        if (z >= 0 && z < d.input) {
+          transform_channel<kTall>(axes, x + (c * d.input + z) * h.input * w.input, block,
+                                   memory.lines + slot * each.lines, to, planes.part);
+        } else {
+          for (int f = 0; f < kParts<kTall>; ++f) std::fill_n(to + f * planes.part, tiles, 0.0f);
+        }
       }
     }
-  }
+  });
   for (int64_t k = 0; k < depth; ++k) {
     memory.offsets[k] = int32_t(k % channels * planes.channel + k / channels * tiles);
   }
-  product::each_rows(features, [&](int64_t i, int64_t rows) {
+  product::share_rows(node, threads, features, [&](int64_t i, int64_t rows, int slot) {
+    float* const sums = memory.sums + slot * each.sums;
     for (int f = 0; f < kParts<kTall>; ++f) {
       const product::Gathered right{memory.parts + f * planes.part, memory.offsets};
       product::tiles_of(rows, {weights + (i * kParts<kTall> + f * rows) * depth, 1, rows}, right, depth,
-                        {memory.sums + f * rows * columns, columns, columns, false, nullptr});
+                        {sums + f * rows * columns, columns, columns, false, nullptr});
     }
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t o = 0; o < d.output; ++o) {
-        transform_feature<kTall>(axes, memory.sums + r * columns + o * tiles, rows * columns, block,
+        transform_feature<kTall>(axes, sums + r * columns + o * tiles, rows * columns, block,
                                  bias == nullptr ? 0 : bias[i + r], y + ((i + r) * d.output + o) * y_plane,
                                  y_row * h.dilation);
       }
@@ -283,35 +292,46 @@ bool suits(const convolution::Axes& axes) {
   return tiles_down<kTall>(part) * kRows<kTall> * tiles_across(part) * kOut <= 2 * part[1].output * part[2].output;
 }
 
-// One image; `weights` by transform_weights.
+// All images; `weights` by transform_weights. Threads take blocks of tiles where there are enough of them: what one of
+// them transforms stays in its own cache. Else they share the channels and features of each.
 template <int kTall>
-void run(const kw::Node& node, const convolution::Axes& axes, const float* x, int64_t channels, const float* weights,
-         int64_t features, const float* bias, float* y, Memory& memory) {
+void run(const kw::Node& node, const convolution::Axes& axes, int64_t images, const float* x, int64_t channels,
+         const float* weights, int64_t features, const float* bias, float* y) {
   const convolution::Axis& d = axes[0];
   const convolution::Axes largest = part_of(axes, 0, 0);
   const int64_t splits = (tiles_across(largest) + WINOGRAD_TILES - 1) / WINOGRAD_TILES;
   const int64_t across = (tiles_across(largest) + splits - 1) / splits;
   const int64_t down = std::clamp<int64_t>(WINOGRAD_TILES / (across * d.output), 1, tiles_down<kTall>(largest));
-  if (memory.lines == nullptr) {
-    const Block block{0, 0, down, across};
-    memory.lines = node.scratch<float>((kRows<kTall> * down + kTall) * kOut * block.quarter());
-    memory.parts = node.scratch<float>(kParts<kTall> * Planes(d, channels, block).part);
-    memory.sums = node.scratch<float>(kParts<kTall> * PRODUCT_ROWS * whole_panels(d.output * block.tiles()) + kBeyond);
-    memory.offsets = node.scratch<int32_t>(d.kernel * channels);
-  }
-  for (int64_t h = 0; h < axes[1].dilation; ++h) {
-    for (int64_t w = 0; w < axes[2].dilation; ++w) {
-      const convolution::Axes part = part_of(axes, h, w);
-      float* to = y + h * axes[2].output + w;
-      for (Block block{0, 0, down, across}; block.row < tiles_down<kTall>(part); block.row += down) {
-        block.down = std::min(down, tiles_down<kTall>(part) - block.row);
-        for (block.column = 0; block.column < tiles_across(part); block.column += across) {
-          block.across = std::min(across, tiles_across(part) - block.column);
-          run_block<kTall>(part, x, channels, weights, features, bias, to, axes, block, memory);
-        }
-      }
-    }
-  }
+  const int64_t each_down = (tiles_down<kTall>(largest) + down - 1) / down, each_across = splits;
+  const int64_t parts = axes[1].dilation * axes[2].dilation, blocks = images * parts * each_down * each_across;
+
+  const Block first{0, 0, down, across};
+  const Sizes each{.lines = (kRows<kTall> * down + kTall) * kOut * first.quarter(),
+                   .parts = kParts<kTall> * Planes(d, channels, first).part,
+                   .sums = kParts<kTall> * PRODUCT_ROWS * whole_panels(d.output * first.tiles()) + kBeyond};
+  const int64_t products = images * features * axes.outputs() * channels * d.kernel;
+  const int threads = threads_within(node, threads_for(node, products, kLeastSharedProducts),
+                                     (each.lines + each.parts + each.sums + d.kernel * channels) * 4);
+  const bool shares_blocks = blocks >= 2 * threads;
+  const int slots = shares_blocks ? threads : 1, inner = shares_blocks ? 1 : threads;
+  const Memory memory{.lines = node.scratch<float>(threads * each.lines),
+                      .parts = node.scratch<float>(slots * each.parts),
+                      .sums = node.scratch<float>(threads * each.sums),
+                      .offsets = node.scratch<int32_t>(slots * d.kernel * channels)};
+  share(node, slots, blocks, [&](int64_t number, int slot) {
+    const int64_t column = number % each_across, row = number / each_across % each_down;
+    const int64_t of_parts = number / (each_across * each_down), image = of_parts / parts;
+    const int64_t h = of_parts % parts / axes[2].dilation, w = of_parts % axes[2].dilation;
+    const convolution::Axes part = part_of(axes, h, w);
+    Block block{row * down, column * across, 0, 0};
+    block.down = std::min(down, tiles_down<kTall>(part) - block.row);
+    block.across = std::min(across, tiles_across(part) - block.column);
+    if (block.down <= 0 || block.across <= 0) return;  // a part that is smaller than the first
+    const Memory own{memory.lines + slot * each.lines, memory.parts + slot * each.parts, memory.sums + slot * each.sums,
+                     memory.offsets + slot * d.kernel * channels};
+    run_block<kTall>(node, inner, part, x + image * channels * axes.inputs(), channels, weights, features, bias,
+                     y + image * features * axes.outputs() + h * axes[2].output + w, axes, block, own, each);
+  });
 }
 
 }  // namespace winograd

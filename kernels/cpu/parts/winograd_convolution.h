@@ -36,11 +36,8 @@ void convolve(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const 
     transform_weights<kTall>(w.data(), features, channels, axes[0].kernel, transformed);
     weights = transformed;
   }
-  Memory memory{};
-  for (int64_t n = 0; n < x.shape(0); ++n) {
-    run<kTall>(node, axes, x.data() + n * channels * axes.inputs(), channels, weights, features,
-               bias.given() ? bias.data() : nullptr, y.data() + n * features * axes.outputs(), memory);
-  }
+  run<kTall>(node, axes, x.shape(0), x.data(), channels, weights, features, bias.given() ? bias.data() : nullptr,
+             y.data());
 }
 
 }  // namespace winograd

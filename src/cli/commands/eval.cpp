@@ -24,6 +24,7 @@
 #include "runs/batch_file.h"
 #include "runs/batch_run.h"
 #include "runs/kernel_file.h"
+#include "runs/over_run.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
 
@@ -80,6 +81,22 @@ Result<int> build_only(const judge::Case& one, std::ostream& out) {
   return kNo;
 }
 
+// A verdict for each size of a range.
+Result<int> judge_at_sizes(const Arguments& arguments, const judge::Case& one, const runs::Rivals& rivals,
+                           std::ostream& out) {
+  KW_TRY(const std::vector<runs::OverRange> over, runs::parse_over(arguments.texts("--over")));
+  KW_CHECK(runs::check_over(over, *one.task));
+  std::optional<store::Store> store;
+  if (is_recorded(arguments)) {
+    KW_TRY(store, store::Store::open(store_folder(arguments)));
+  }
+  rivals.start();
+  KW_TRY(const std::vector<runs::TimedSize> timed,
+         runs::judge_over(one, *one.task, runs::sizes_over(over), rivals, store ? &*store : nullptr, command_line()));
+  out << runs::answer_over(*one.task, over, timed, arguments.has("--json"));
+  return runs::all_accepted(timed) ? kYes : kNo;
+}
+
 Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream& out) {
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
@@ -88,6 +105,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   if (arguments.has("--build-only")) return build_only(one, out);
   KW_CHECK(judge::check_affordable(task, judge::means_of_this_machine()));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, one.device));
+  if (arguments.has("--over")) return judge_at_sizes(arguments, one, rivals, out);
   if (one.timed) {
     KW_TRY(one.frameworks, rivals.of(task, one.threads));
   }
@@ -209,6 +227,7 @@ Result<int> run_eval(const Arguments& arguments, std::ostream& out) {
     return fail("the task comes first: kw eval {} {}", arguments.text("FILE"), arguments.text("TASK"));
   }
   KW_TRY(const judge::Case rules, rules_of(arguments));
+  if (arguments.has("--over") && (many || !rules.timed)) return fail("--over is for one kernel, and times it");
   if (!many) return judge_one(arguments, rules, out);
   return arguments.has("--no-store") ? judge_file_unrecorded(arguments, rules, out)
                                      : judge_file_as_run(arguments, rules, out);
@@ -242,7 +261,10 @@ Command eval() {
           "order of completion, with line "
           "and id; a line that cannot be judged gives line, id and error. A batch is a run of the record in .kw: what "
           "is printed is on the disk, `kw resume` goes on after Ctrl-C, a crash or a full disk, and `kw runs` lists "
-          "it. A single verdict is recorded where there is a record already, or with --store.\n\n" +
+          "it. A single verdict is recorded where there is a record already, or with --store.\n\n"
+          "--over judges the kernel at the ends and the middle of a range, and at six sizes between. With --json: "
+          "task, "
+          "accepted, over, sizes (lengths, seen, verdict), unseen (by rival: sizes, median, worst, worst_at).\n\n" +
           progress_description(),
       .options = with_progress_options(
           {{.name = "TASK", .help = "which task", .completes = Completes::task},
@@ -277,6 +299,7 @@ Command eval() {
            store_option(),
            {.name = "--no-store", .help = "judge without a record"},
            dim_option(),
+           over_option(),
            {.name = "--json", .help = "one JSON object instead of text"}}),
       .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
       .run = run_eval};

@@ -9,10 +9,13 @@
 #include "cli/rival_flags.h"
 #include "cli/run_at_terminal.h"
 #include "cli/search_flags.h"
+#include "cli/settings.h"
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
+#include "command_line/numbers.h"
 #include "judge/affordable.h"
 #include "runs/kernel_file.h"
+#include "runs/over_run.h"
 #include "runs/takeaway.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
@@ -50,6 +53,11 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   KW_CHECK(check_author(arguments));
   order.search.budget = arguments.has("--budget") ? arguments.text("--budget") : "20s";
   order.rules.budget_s = 2;
+  if (const std::string threads = setting(arguments, "threads"); !threads.empty()) {
+    const char* name = arguments.has("--threads") ? "--threads" : "threads";
+    KW_TRY(const std::int64_t given, whole_number_in(name, threads, 1, 64));
+    order.rules.threads = static_cast<int>(given);
+  }
   if (arguments.has("--strategy")) order.search.strategy = arguments.text("--strategy");
   KW_CHECK(check_search(order.search));
   KW_TRY(order.search.seed, seed_of(arguments));
@@ -59,6 +67,19 @@ Result<runs::Order> order_of(const Arguments& arguments) {
   return order;
 }
 
+// A search at each size that may be seen; of what it finds the kernel that is best over all of them.
+Result<int> optimize_over(const Arguments& arguments, const Terminal& terminal, const runs::Order& order,
+                          const runs::Rivals& rivals) {
+  KW_TRY(const std::vector<runs::OverRange> over, runs::parse_over(arguments.texts("--over")));
+  KW_CHECK(runs::check_over(over, order.tasks[0]));
+  KW_TRY(const runs::Order searches, runs::searches_over(order, over));
+  KW_TRY(const std::int64_t run, terminal.store.begin_run(runs::run_of(searches, command_line()), {}));
+  KW_TRY(const std::vector<runs::SearchedTask> found, searched(terminal, run, rivals));
+  KW_TRY(const runs::OverSearch done, runs::finish_over(found, order, over, rivals, terminal.store, command_line()));
+  terminal.out << runs::answer_over(done, over, run, terminal.json);
+  return done.accepted() ? kYes : kNo;
+}
+
 Result<int> run_optimize(const Arguments& arguments, std::ostream& out) {
   KW_TRY(runs::Order order, order_of(arguments));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
@@ -66,6 +87,10 @@ Result<int> run_optimize(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const auto progress, open_progress(arguments));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
+  if (arguments.has("--over")) {
+    if (wants_model(arguments)) return fail("--over searches with techniques, or with a file: leave --author out");
+    return optimize_over(arguments, terminal, order, rivals);
+  }
   if (wants_model(arguments)) {
     KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
     return print_author_run(terminal, done);
@@ -91,7 +116,9 @@ Command optimize() {
           "budget is a time or a number of candidates. --json prints the "
           "verdict as `kw eval --json` does, with run, technique, settings, tried, advice and files. Exit code 0 where "
           "a right "
-          "kernel was found."
+          "kernel was found.\n\n"
+          "--over N=1..64 searches at the ends and the middle of a range, and tells how fast the best kernel is at six "
+          "sizes that no search has seen; with --json: range (as kw eval --over), losses (where another one is faster)."
           "\n\n" +
           progress_description(),
       .options = with_progress_options(
@@ -100,6 +127,7 @@ Command optimize() {
            {.name = "--budget",
             .value = "TIME|N",
             .help = "what to spend on the search: 60s, 5m, 200; unless said 20s"},
+           {.name = "--threads", .value = "N", .help = "how many threads the kernel and each framework get (1)"},
            target_option(),
            author_option(),
            {.name = "--strategy",
@@ -110,6 +138,7 @@ Command optimize() {
            {.name = "--force", .help = "write into a folder in which there is something"},
            {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
            dim_option(),
+           over_option(),
            store_option(),
            {.name = "--json", .help = "one object"}}),
       .examples = {"kw optimize Relu --budget 4 --rival none --out relu-kernel --quiet",

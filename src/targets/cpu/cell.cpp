@@ -108,9 +108,10 @@ Result<Cell> Cell::open(const sandbox::Sandbox& sandbox, const sandbox::Descript
                              inputs.descriptor(), cell.outputs_->descriptor(), library.get()};
   const sandbox::Limits limits{.memory_bytes = memory_bytes + kOwnMemory,
                                .disk_bytes = std::uint64_t{64} << 20,
-                               // The host's own, and twice those of the kernel: where each call makes its threads anew,
-                               // those of the call before have been joined but may not be gone from the system's count.
-                               .processes = static_cast<std::uint32_t>(threads > 1 ? 2 * threads + 1 : 1),
+                               // The host's own and those it lends, and twice those of the kernel: where each call
+                               // makes its threads anew, those of the call before have been joined but may not be gone
+                               // from the system's count.
+                               .processes = static_cast<std::uint32_t>(threads > 1 ? 3 * threads : 1),
                                .cpu_seconds = 600};
   KW_TRY(cell.child_, sandbox.run("kernel", limits, {}, descriptors));
   cell.threads_ = threads;

@@ -68,7 +68,7 @@ Reason LockedKernel::registers() const {
 
 Reason LockedKernel::behaviour() {
   const int threads = cell_.thread_count();
-  if (threads > (threads_ > 1 ? threads_ + 1 : 1)) {
+  if (threads > (threads_ > 1 ? 2 * threads_ : 1)) {  // those that are lent, and as many of the kernel's own
     return {ReasonCode::threads_left, {{"threads", threads}, {"allowed", threads_}}};
   }
   if (descriptors_ >= 0 && cell_.descriptor_count() != descriptors_) return {ReasonCode::descriptors_left, {}};

@@ -302,7 +302,7 @@ Reason LoadedOnDevice::behaviour() {
   const auto answer = ask(Ask::behaviour, Message(), Clock::now() + kMostOwnTime, &reason);
   if (!answer) return reason;
   const Report& report = answer->report;
-  if (report.threads > (limits_.threads > 1 ? limits_.threads + 1 : 1)) {
+  if (report.threads > (limits_.threads > 1 ? 2 * limits_.threads : 1)) {
     return {ReasonCode::threads_left, {{"threads", report.threads}, {"allowed", limits_.threads}}};
   }
   if (descriptors_ >= 0 && report.descriptors != descriptors_) return {ReasonCode::descriptors_left, {}};

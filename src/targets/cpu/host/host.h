@@ -23,6 +23,7 @@
 
 #include "targets/cpu/host/control.h"
 #include "targets/cpu/host/disorder.h"
+#include "targets/cpu/host/pool.h"
 #include "targets/cpu/host/rest.h"
 #include "targets/cpu/host/settle.h"
 #include "targets/cpu/host/warmth.h"
@@ -124,6 +125,12 @@ inline void reset_registers() {
 #endif
 }
 
+// Threads that are lent begin with the registers that the contract promises; what a kernel leaves in them shows.
+inline Registers usual_registers{};
+inline void note_registers_of_lent() {
+  if (registers() != usual_registers) control->registers_changed = 1;
+}
+
 class Host {
   static constexpr std::uint64_t kMostConstantsBefore = 256 * 1024, kMostScratchBefore = std::uint64_t{128} << 20;
 
@@ -140,6 +147,9 @@ class Host {
 
   [[noreturn]] void serve() {
     dirty_stack(kMostStackBytes / 4, 0);
+    // As many as there are: a kernel is never lent more than the call's description says.
+    usual_registers = usual_;
+    if (control->threads > 1) pool_.start(static_cast<int>(control->threads), kMostStackBytes + kStackOfPool);
     for (;;) {
       std::uint64_t ignored = 0;
       if (::read(kCommand, &ignored, sizeof ignored) != sizeof ignored) ::_exit(0);
@@ -295,6 +305,7 @@ class Host {
       if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
     }
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = nullptr;
+    call->parallel = nullptr;
     call->kept = kept.memory;
     call->kept_bytes = static_cast<std::int64_t>(kept.size_bytes);
     control->stage = Stage::prepare;
@@ -323,6 +334,7 @@ class Host {
     int statuses[kMostCalls];
     translate(first, count);
     reset_registers();
+    pool_.wake();
     control->stage = Stage::run;
     const auto ready = [&] {
       control->ready.store(sequence, std::memory_order_release);
@@ -337,6 +349,7 @@ class Host {
       call_all(run_, calls_, statuses, count, (sequence ^ arranged_ << 4) * 0x9e3779b9u >> 8, ready);
     }
     control->done.store(sequence, std::memory_order_release);
+    pool_.sleep();
     note_registers();
     for (std::uint32_t i = 0; i < count; ++i) {
       const kw_call& call = *calls_[i];
@@ -425,9 +438,20 @@ class Host {
     for (int i = 0; i < call->output_count; ++i) call->outputs[i].data = reinterpret_cast<void*>(*address++);
     call->scratch = scratch_.memory;
     call->scratch_bytes = static_cast<std::int64_t>(scratch_.size_bytes);
+    lend(*call);
     const Kept& kept = kept_[index / calls_each_ % kMostInstances];
     call->prepared = kept.used > 0 ? kept.memory : nullptr;
     return call;
+  }
+
+  // Threads, where the call may use several and they could be started.
+  void lend(kw_call& call) {
+    const bool lends = call.threads > 1 && pool_.threads() >= call.threads;
+    call.parallel = lends ? run_together : nullptr;
+    call.crew = lends ? &pool_ : nullptr;
+  }
+  static void run_together(const kw_call* call, std::int32_t count, Pool::Piece work, void* data) {
+    static_cast<Pool*>(call->crew)->run(count, work, data);
   }
 
   // Structures are aligned to their largest member and no further.
@@ -445,7 +469,8 @@ class Host {
     if (call.version != original->version || call.threads != original->threads ||
         call.input_count != original->input_count || call.output_count != original->output_count ||
         call.attribute_count != original->attribute_count || moved(call.inputs, original->inputs) ||
-        moved(call.outputs, original->outputs) || moved(call.attributes, original->attributes)) {
+        moved(call.outputs, original->outputs) || moved(call.attributes, original->attributes) ||
+        (call.parallel != nullptr && call.parallel != run_together) || (call.crew != nullptr && call.crew != &pool_)) {
       return "the call";
     }
     if (call.scratch != scratch_.memory || call.scratch_bytes != static_cast<std::int64_t>(scratch_.size_bytes)) {
@@ -537,6 +562,8 @@ class Host {
   static constexpr std::uint64_t kDirtyStackBytes = 64 * 1024, kMostFilledBytes = 1 << 20;
   static constexpr std::size_t kImageStride = kMostImageBytes + 64;
 
+  static constexpr std::size_t kStackOfPool = 64 * 1024;
+  Pool pool_{reset_registers, note_registers_of_lent};
   Function run_ = nullptr;
   Function prepare_ = nullptr;
   const Registers usual_ = (reset_registers(), registers());
