@@ -46,10 +46,11 @@ bool rounds(const fs::path& folder) {
   std::vector<double> own_ms;
   for (int i = 0; i < 3; ++i) {
     std::ostringstream out, err;
-    const int code = cli::run_program(
-        {"optimize", "Relu", "--author", "moka", "--model", model, "--start", "plain", "--rival", "none", "--json",
-         "--store", (folder / fmt::format("store{}", i)).string(), "--out", (folder / "out").string()},
-        out, err);
+    const int code =
+        cli::run_program({"optimize", "Relu", "--author", "moka", "--model", model, "--start", "plain", "--rival",
+                          "none", "--json", "--store", (folder / fmt::format("store{}", i)).string(), "--out",
+                          (folder / fmt::format("out{}", i)).string()},
+                         out, err);
     const Json json = Json::parse_quietly(out.str());
     if (code == cli::kBroken || !json.is_object()) return fmt::print("the story broke off: {}\n", err.str()), false;
     const Json& said = json["model"];

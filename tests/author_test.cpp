@@ -282,6 +282,24 @@ TEST(Replay, NeedsNoModelAndDecidesAsTheTapeDid) {
   }
 }
 
+// Made with other prompts than those of today, on another machine.
+TEST(SlowReplay, PlaysATapeOfACapableModel) {
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", (folder.path() / "cache").string());
+  const std::string store = (folder.path() / "store").string();
+  const Ran ran = run({"bench", "--tasks", "DepthToSpace", "--author", "tree", "--rounds", "2", "--rival", "none",
+                       "--replay", KW_SOURCE_DIR "/tests/models/tapes/tree", "--json", "--store", store});
+  ASSERT_EQ(ran.code, kYes) << ran.err;
+  const std::vector<Json> rounds = rounds_of(store);
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_EQ(rounds[1]["label"]["from"], 0);
+  for (const Json& round : rounds) EXPECT_EQ(round["label"]["taped"], "accepted");
+  const auto record = store::Store::open_existing(store);
+  EXPECT_EQ(
+      *record->database().number("SELECT count(*) FROM event WHERE text LIKE '%2 of 2 kernels judged as on the tape%'"),
+      1);
+}
+
 // A plan that was answered is not asked for again, and what is left is counted in tasks.
 TEST(AgentResume, DoesNotAskAgainForAPlanThatWasAnswered) {
   const ScratchFolder folder;
