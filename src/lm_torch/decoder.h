@@ -28,7 +28,7 @@ struct Stretch {
 class Decoder {
  public:
   // A pass over more tokens than these is the network's business: it is no longer the weights that take the time.
-  static constexpr std::int64_t kMostTokens = 16;
+  static constexpr std::int64_t kMostTokens = 128;
 
   // Of models that write text. Types without products of their own are kept as float16.
   static Result<Decoder> open(const ModelFiles& files);
