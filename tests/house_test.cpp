@@ -169,10 +169,18 @@ const std::vector<Border>& borders() {
        "opens a file: use base/files.h",
        // /dev/null; a folder, to lock it; the sandbox, and what runs in it; what the system says of a processor and a
        // process
-       {"src/base/files.cpp", "src/base/inside.cpp", "src/base/folder_lock.cpp", "src/base/process.cpp", "src/sandbox/", "src/targets/cpu/",
-        "src/targets/remote/agent/"}},
+       {"src/base/files.cpp", "src/base/inside.cpp", "src/base/folder_lock.cpp", "src/base/process.cpp", "src/sandbox/",
+        "src/targets/cpu/", "src/targets/remote/agent/"}},
       {std::regex(R"(\bsqlite3_open)"), "opens a database: use store/database.h", {"src/store/database.cpp"}},
       {std::regex(R"(#include <toml\+\+)"), "reads TOML: use base/toml.h", {"src/base/toml.h"}},
+      {std::regex(R"(#include <(nlohmann|rapidjson|simdjson|boost|yyjson|jsoncpp|json)\b)"),
+       "reads JSON: use base/json.h",
+       {}},
+      {std::regex(R"(\bstd::(cout|cerr|clog)\b|(^|[^\w:.>])(v?printf|puts|putchar|perror)\s*\()"),
+       "prints past base/terminal.h: use the command's stream, or stderr, which src/cli/main.cpp makes fit",
+       // where that is done; kw-lm and workers, whose output programs read; the sandbox and what runs on a device
+       {"src/cli/main.cpp", "src/cli/program.cpp", "src/lm_torch/main.cpp", "src/sandbox/", "src/targets/cpu/host/",
+        "src/targets/cuda/", "src/targets/remote/agent/", "src/targets/remote/native/"}},
   };
   return all;
 }
@@ -473,13 +481,21 @@ TEST(House, SeesABorderThatIsCrossedElsewhere) {
                        {"src/cli/a.cpp", "// fork() it\nfail(\"system() is no option\");\nif (::fork() == 0) x();\n"},
                        {"src/cli/b.cpp", "std::system(words);\nexecve(a, b, c);\nlimits.system(3);\n"},
                        {"src/cli/c.cpp", "const int fd = ::open(path, 0);\nStore::open(x);\nstd::ifstream in(path);\n"},
-                       {"src/cli/c_test.cpp", "std::system(words);\n"}};
+                       {"src/cli/c_test.cpp", "std::system(words);\n"},
+                       {"src/cli/d.cpp",
+                        "#include <nlohmann/json.hpp>\nstd::cerr << name;\nprintf(name);\n"
+                        "fmt::print(stderr, \"{}\", name);\nstd::snprintf(to, 3, name);\n"}};
   EXPECT_EQ(joined(borders_crossed_elsewhere(house)),
             "src/cli/a.cpp:3: starts a program: use base/process.h\n"
             "src/cli/b.cpp:1: starts a program: use base/process.h\n"
             "src/cli/b.cpp:2: starts a program: use base/process.h\n"
             "src/cli/c.cpp:1: opens a file: use base/files.h\n"
-            "src/cli/c.cpp:3: opens a file: use base/files.h\n");
+            "src/cli/c.cpp:3: opens a file: use base/files.h\n"
+            "src/cli/d.cpp:1: reads JSON: use base/json.h\n"
+            "src/cli/d.cpp:2: prints past base/terminal.h: use the command's stream, or stderr, which src/cli/main.cpp "
+            "makes fit\n"
+            "src/cli/d.cpp:3: prints past base/terminal.h: use the command's stream, or stderr, which src/cli/main.cpp "
+            "makes fit\n");
 }
 
 TEST(House, SeesAPageThatNamesAFileThatIsGone) {

@@ -49,6 +49,7 @@ std::optional<llm::Answer> Journal::find(const llm::Request& request) const {
 Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
   std::error_code error;
   std::filesystem::create_directories(file_.parent_path(), error);
+  if (!is_in_place()) return fail("{}: is a link, and nothing is kept there", file_.parent_path().string());
   Json json = {{"question", key_of(request)}, {"place", place_of(request)}, {"answer", answer.text}};
   if (!answer.calls.empty()) json["calls"] = llm::json_of(answer.calls);
   KW_CHECK(keep_lines(file_, store::sealed_line(kAnswer, std::move(json))));
@@ -59,9 +60,14 @@ Status Journal::keep(const llm::Request& request, const llm::Answer& answer) {
 
 void Journal::clear() {
   std::error_code error;
-  std::filesystem::remove(file_, error);
+  if (is_in_place()) std::filesystem::remove(file_, error);
   answers_.clear();
   by_place_.clear();
+}
+
+bool Journal::is_in_place() const {
+  std::error_code error;
+  return !std::filesystem::is_symlink(file_.parent_path(), error);
 }
 
 }  // namespace kw::agents

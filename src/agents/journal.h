@@ -28,6 +28,9 @@ class Journal {
   void clear();
 
  private:
+  // Its folder is one, and not a link that came with the record.
+  bool is_in_place() const;
+
   std::filesystem::path file_;
   std::map<std::string, llm::Answer> answers_;   // by name and text of the question
   std::map<std::string, llm::Answer> by_place_;  // by name and place in the conversation

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +90,29 @@ TEST(Packed, UnpacksNoMoreThanItsLimitWhateverTheDataSays) {
   EXPECT_FALSE(unpack(with_size(zeros, kMostPackedBytes + 1)).ok());
   EXPECT_FALSE(unpack(with_size(zeros, (std::uint64_t{1} << 31) - 1)).ok());
   EXPECT_FALSE(unpack(with_size(zeros, ~std::uint64_t{0})).ok());
+}
+
+// What unpacks to more than it says is refused as soon as it does, and not when all of it lies in memory.
+TEST(Packed, TakesNoMemoryForWhatItRefuses) {
+  std::string lying = pack(std::string(std::size_t{128} << 20, '\0'));
+  for (std::size_t i = 0; i < 8; ++i) lying[i] = static_cast<char>(std::uint64_t{1000} >> (8 * i));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream pages("/proc/self/statm");
+    rlim_t now = 0;
+    pages >> now;
+    const rlimit little{now * 4096 + (32 << 20), now * 4096 + (32 << 20)};
+    ::setrlimit(RLIMIT_AS, &little);
+    try {
+      ::_exit(unpack(lying).ok() ? 1 : 0);
+    } catch (const std::bad_alloc&) {
+      ::_exit(99);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Packed, UnpacksNoMoreThanItIsAskedFor) {
