@@ -11,15 +11,15 @@
 namespace kw::agents {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMostLessonBytes = 64 << 20;
 constexpr std::size_t kMostKernel = 3500;  // characters of a kernel that is shown
 
-std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
+std::filesystem::path lessons_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
 
 }  // namespace
 
 std::string lessons_for(const std::filesystem::path& folder, const Task& task, std::size_t most) {
-  const auto text = read_file(file_in(folder), kMostBytes);
+  const auto text = read_file(lessons_in(folder), kMostLessonBytes);
   if (!text.ok()) return {};
   struct Lesson {
     int likeness;
@@ -91,9 +91,9 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
   }
   if (lines.empty()) return {};
   // One write, so that two programs do not mix their lines.
-  KW_TRY(const Descriptor file, open_to_append(file_in(folder)));
+  KW_TRY(const Descriptor file, open_to_append(lessons_in(folder)));
   const ssize_t written = ::write(file.get(), lines.data(), lines.size());
-  if (written != static_cast<ssize_t>(lines.size())) return fail("{}: cannot be written", file_in(folder).string());
+  if (written != static_cast<ssize_t>(lines.size())) return fail("{}: cannot be written", lessons_in(folder).string());
   return {};
 }
 

@@ -58,7 +58,7 @@ Result<Json> request_of(const Arguments& arguments, const std::vector<Option>& o
   return request;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_train(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--lines")) return print_lines(arguments, out);
   KW_TRY(const Json request, request_of(arguments, train().options));
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
@@ -152,7 +152,7 @@ Command train() {
            {.name = "--lines", .help = "print lines as CORPUS has them, and end"},
            {.name = "--json", .help = "one JSON object"}},
       .examples = {"kw train --lines", "kw train --lines --json"},
-      .run = run};
+      .run = run_train};
 }
 
 }  // namespace kw::cli::commands
