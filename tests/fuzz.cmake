@@ -13,7 +13,7 @@ foreach(subject ${subjects})
   set(found ${CMAKE_BINARY_DIR}/fuzz/${subject})
   file(MAKE_DIRECTORY ${found})
   add_test(NAME fuzz.${subject}
-           COMMAND ${CMAKE_SOURCE_DIR}/build/fuzz/bin/kw_fuzz_${subject} -max_total_time=8 -rss_limit_mb=2048 -timeout=5
+           COMMAND ${CMAKE_SOURCE_DIR}/build/fuzz/bin/kw_fuzz_${subject} -max_total_time=4 -rss_limit_mb=2048 -timeout=5
                    -artifact_prefix=${found}- ${found} ${CMAKE_SOURCE_DIR}/tests/corpus/${subject})
   set_tests_properties(fuzz.${subject} PROPERTIES LABELS slow FIXTURES_REQUIRED fuzzers TIMEOUT 120)
 endforeach()

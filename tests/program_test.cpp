@@ -96,6 +96,9 @@ TEST(Program, OffersTheNearestNames) {
   const Answer answer = run({"show", "Sofmax"});
   EXPECT_EQ(answer.code, kBroken);
   EXPECT_NE(answer.err.find("nearest: Softmax"), std::string::npos) << answer.err;
+  // What shares next to nothing with any name has no nearest one.
+  EXPECT_EQ(run({"tasks", "--foo"}).err, "kw: no option is called '--foo'; see `kw tasks --help`\n");
+  EXPECT_EQ(run({"show", "Nosuch"}).err, "kw: no task is called 'Nosuch'; `kw tasks` lists them\n");
 }
 
 TEST(Program, WritesHelpThatFitsATerminal) {
@@ -114,7 +117,11 @@ TEST(Program, ExplainsOnlyCommandsThatItHas) {
 }
 
 TEST(Program, SaysWhatIsMissingOrTheWrongWayRound) {
+  EXPECT_EQ(run({"show"}).err, "kw: TASK is missing: which task; see `kw show --help`\n");
+  EXPECT_EQ(run({"corpus"}).err, "kw: ACTION is missing: build, show or export; see `kw corpus --help`\n");
   EXPECT_EQ(run({"inspect", "code"}).err, "kw: kw inspect code: say of which kernel\n");
+  // Found before rivals are installed.
+  EXPECT_EQ(run({"mcp", "--task", "Sofmax"}).err, "kw: no task is called 'Sofmax'; nearest: Softmax; `kw tasks` lists them\n");
   EXPECT_EQ(run({"eval", "relu.cpp", "Relu"}).err, "kw: the task comes first: kw eval Relu relu.cpp\n");
   EXPECT_EQ(run({"rivals", "instal"}).err,
             "kw: kw rivals instal: say list, install, check or remove; nearest: install\n");

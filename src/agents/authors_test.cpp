@@ -53,14 +53,14 @@ Random& model_random() {
   static Random random(1);
   return random;
 }
-int& asked() {
+int& times_asked() {
   static int count = 0;
   return count;
 }
 
 // Asked for a change it changes one piece, asked to combine two it takes each piece from either, else it draws all.
 llm::Answer answer_of(const llm::Endpoint&, const llm::Request& request, const std::stop_token&) {
-  ++asked();
+  ++times_asked();
   Random& random = model_random();
   const std::string& prompt = request.messages.front().text;
   const std::size_t base = prompt.find("# The kernel to change"), other = prompt.find("# Another kernel");

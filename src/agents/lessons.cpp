@@ -12,12 +12,12 @@ namespace {
 constexpr char kLesson[] = "lesson of an author";
 constexpr std::size_t kMostKernel = 3500;  // characters of a kernel that is shown
 
-std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
+std::filesystem::path lessons_in(const std::filesystem::path& folder) { return folder / "lessons.jsonl"; }
 
 }  // namespace
 
 std::string lessons_for(const std::filesystem::path& folder, const Task& task, std::size_t most) {
-  const auto lines = kept_lines(file_in(folder));
+  const auto lines = kept_lines(lessons_in(folder));
   if (!lines.ok()) return {};
   struct Lesson {
     int likeness;
@@ -87,7 +87,7 @@ Status keep_lessons(const std::filesystem::path& folder, const Work& work) {
                                           {"reflection", round.reflection}});
   }
   if (lines.empty()) return {};
-  return keep_lines(file_in(folder), lines);
+  return keep_lines(lessons_in(folder), lines);
 }
 
 }  // namespace kw::agents

@@ -34,12 +34,18 @@ std::size_t distance(const std::string& wanted, const std::string& name) {
   return edit_distance(wanted, name);
 }
 
+// Two letters in the wrong order are two mistakes. The dashes of a flag are no letters that somebody typed wrong.
+std::size_t most_mistakes(std::string_view typed) {
+  const std::size_t letters = typed.size() - std::min(typed.size(), typed.find_first_not_of('-'));
+  return letters <= 3 ? 1 : std::max<std::size_t>(2, letters / 3);
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names,
                                        std::size_t most) {
   const std::string typed = lower(wanted);
-  const std::size_t limit = std::max<std::size_t>(2, typed.size() / 2);
+  const std::size_t limit = most_mistakes(typed);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     const std::size_t far = distance(typed, lower(name));

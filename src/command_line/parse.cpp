@@ -79,7 +79,7 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
   Arguments arguments;
   for (const Option& option : command.options) {
     if (option.required && !values.contains(option.name))
-      return wrong_use(command, fmt::format("{} is missing", option.name));
+      return wrong_use(command, fmt::format("{} is missing: {}", option.name, option.help));
   }
   for (auto& [name, given] : values) arguments.add(name, std::move(given));
   return arguments;

@@ -10,7 +10,7 @@
 namespace kw::report {
 namespace {
 
-constexpr std::array kScripts = {"text.js", "theme.js", "plots.js", "lines_plot.js", "compression.js"};
+constexpr std::array kCompressionScripts = {"text.js", "theme.js", "plots.js", "lines_plot.js", "compression.js"};
 constexpr std::size_t kMostRuns = 200, kMostLayers = 1000, kMostEntries = 64;
 
 Result<double> number_of(const Json& value, const char* name) {
@@ -114,7 +114,7 @@ Result<std::string> compression_page(std::span<const std::filesystem::path> runs
   if (runs.empty()) return fail("say of which compressions: --run DIR, several times");
   if (runs.size() > kMostRuns)
     return fail("{} compressions are too many for a page; at most {}", runs.size(), kMostRuns);
-  KW_TRY(const PageParts parts, read_page_parts("compression.html", kScripts));
+  KW_TRY(const PageParts parts, read_page_parts("compression.html", kCompressionScripts));
   Json all = Json::array();
   for (const std::filesystem::path& run : runs) {
     std::error_code ignored;

@@ -9,11 +9,6 @@ constexpr std::int64_t kMostLength = std::int64_t{1} << 40;
 constexpr std::size_t kMostAxes = 64;
 constexpr double kMostNs = 1e15;
 
-std::string text_in(const Json& answer, const char* name) {
-  const Json* found = answer.find(name);
-  return found != nullptr && found->is_string() ? found->text() : std::string();
-}
-
 bool is_time(double ns) { return ns >= 0 && ns <= kMostNs; }
 
 Result<Shape> shape_in(const Json& json) {
@@ -25,6 +20,11 @@ Result<Shape> shape_in(const Json& json) {
 }
 
 }  // namespace
+
+std::string text_in(const Json& answer, const char* name) {
+  const Json* found = answer.find(name);
+  return found != nullptr && found->is_string() ? found->text() : std::string();
+}
 
 Result<Json> answer_in(const std::string& text) {
   Json answer = Json::parse_quietly(text);

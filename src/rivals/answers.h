@@ -18,6 +18,9 @@ namespace kw::rivals {
 // An object that tells of no error; else an Error with the worker's own words.
 Result<Json> answer_in(const std::string& text);
 
+// The text of that name; empty where there is none.
+std::string text_in(const Json& answer, const char* name);
+
 struct About {
   std::vector<std::string> settings = {"default"};
   std::string version;

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "rivals/answers.h"
 
 namespace kw::rivals {
 namespace {
@@ -23,11 +24,6 @@ bool is_version(const std::string& text) {
   const std::size_t dot = text.find('.');
   return dot == 1 && text[0] == '3' && text.size() > 2 && text.size() < 5 &&
          std::all_of(text.begin() + 2, text.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
-std::string text_in(const Json& answer, const char* name) {
-  const Json* found = answer.find(name);
-  return found != nullptr && found->is_string() ? found->text() : std::string();
 }
 
 // Minor version of glibc; 0 of any other library.

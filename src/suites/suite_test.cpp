@@ -81,7 +81,7 @@ TEST(Resolving, SaysWhereTheOperatorForbidsTheShape) {
 
 TEST(Resolving, OffersTheNearestOperatorAndAttribute) {
   EXPECT_EQ(resolve_error_of(suite_with("inputs = [\"x: float32[4, 3]\"]\nnodes = [\"y = ArgMix(x)\"]\n")),
-            "my.toml:7:15: ArgMix: unknown operator; nearest: ArgMax, ArgMin, Hardmax");
+            "my.toml:7:15: ArgMix: unknown operator; nearest: ArgMax, ArgMin");
   EXPECT_EQ(resolve_error_of(suite_with("inputs = [\"x: float32[4, 3]\"]\nnodes = [\"y = ArgMax<axes=1>(x)\"]\n")),
             "my.toml:7:15: ArgMax: no attribute 'axes'; nearest: axis");
 }

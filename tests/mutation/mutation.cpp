@@ -1,10 +1,10 @@
 // Is the judge itself any good? Small wrong kernels are made from right ones, and it has to reject them.
 //
-//   kw_mutation [--each N] [--seed N] [--least PERCENT] [TASK]...
+//   kw_mutation [--each N] [--seed N] [--least PERCENT] [--more N] [TASK]...
 //
-// A mutant that the judge accepts is examined twenty times more, on other shapes, mostly small ones, and values: one
-// that is wrong in any of them was missed; one that never is differs in nothing that shows, and counts as equivalent.
-// Both are listed. Exits 1 when less than PERCENT (99) of those that are not equivalent were rejected.
+// A mutant that the judge accepts is examined twenty times more (--more), on other shapes, mostly small ones, and
+// values: one that is wrong in any of them was missed; one that never is differs in nothing that shows, and counts as
+// equivalent. Both are listed. Exits 1 when less than PERCENT (99) of those that are not equivalent were rejected.
 #include <fmt/core.h>
 
 #include <atomic>
@@ -75,8 +75,7 @@ struct Counts {
   double percent() const { return rejected + missed == 0 ? 100 : 100.0 * rejected / (rejected + missed); }
 };
 
-constexpr int kMoreExams = 20;
-// So many of them on the task's own shape; the others begin with a small one.
+// So many further examinations on the task's own shape; the others begin with a small one.
 constexpr int kFullExams = 2;
 
 // The task with the smallest of some hidden shapes for its own.
@@ -92,8 +91,8 @@ Task small_one(const Task& task) {
 }
 
 // Whether any of many further examinations finds something.
-Result<bool> is_wrong_somewhere(judge::Judge& judge, const Task& task, const judge::Built& built) {
-  for (int i = 0; i < kMoreExams; ++i) {
+Result<bool> is_wrong_somewhere(judge::Judge& judge, const Task& task, const judge::Built& built, int exams) {
+  for (int i = 0; i < exams; ++i) {
     const Task small = small_one(task);
     KW_TRY(const judge::Examined examined, judge::examine({.task = i < kFullExams ? &task : &small,
                                                            .device = &judge.device(),
@@ -104,7 +103,7 @@ Result<bool> is_wrong_somewhere(judge::Judge& judge, const Task& task, const jud
   return false;
 }
 
-Result<Counts> try_task(judge::Judge& judge, const Task& task, std::size_t each, std::uint64_t seed) {
+Result<Counts> try_task(judge::Judge& judge, const Task& task, std::size_t each, std::uint64_t seed, int more_exams) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const std::string source, compose::plain_kernel(graph));
   Random random(seed);
@@ -123,7 +122,7 @@ Result<Counts> try_task(judge::Judge& judge, const Task& task, std::size_t each,
       auto inspected = judge.inspect(one);
       bool wrong = false;
       if (inspected.ok() && inspected->verdict.accepted()) {
-        const auto more = is_wrong_somewhere(judge, task, *inspected->built);
+        const auto more = is_wrong_somewhere(judge, task, *inspected->built, more_exams);
         wrong = more.ok() && *more;
       }
       const std::lock_guard guard(lock);
@@ -156,6 +155,7 @@ int main_of(const std::vector<std::string>& words) {
   std::size_t each = 60;
   std::uint64_t seed = 1;
   double least = 99;
+  int more_exams = 20;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool more = i + 1 < words.size();
@@ -165,6 +165,8 @@ int main_of(const std::vector<std::string>& words) {
       seed = std::stoull(words[++i]);
     } else if (words[i] == "--least" && more) {
       least = std::stod(words[++i]);
+    } else if (words[i] == "--more" && more) {
+      more_exams = std::stoi(words[++i]);
     } else {
       names.push_back(words[i]);
     }
@@ -176,7 +178,7 @@ int main_of(const std::vector<std::string>& words) {
   Counts all;
   for (const std::string& name : names) {
     const auto task = suites::find_task(name);
-    const auto counts = task.ok() ? try_task(*judge, *task, each, seed) : Result<Counts>(task.error());
+    const auto counts = task.ok() ? try_task(*judge, *task, each, seed, more_exams) : Result<Counts>(task.error());
     if (!counts.ok()) return fmt::print(stderr, "{}\n", counts.error().message), 2;
     fmt::print("{:<22} {:4} mutants, {:4} do not compile, {:4} rejected, {:3} equivalent, {:3} missed\n", name,
                counts->made, counts->not_compiled, counts->rejected, counts->equivalent, counts->missed);

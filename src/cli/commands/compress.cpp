@@ -67,7 +67,7 @@ Result<int> write_page(const Arguments& arguments, std::ostream& out) {
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_compress(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--methods")) return list_methods(arguments, out);
   if (arguments.has("--page")) return write_page(arguments, out);
   KW_TRY(const Json request, request_of(arguments));
@@ -150,7 +150,7 @@ Command compress() {
                        .completes = Completes::file},
                       {.name = "--json", .help = "one JSON object"}},
           .examples = {"kw compress --methods", "kw compress --methods --json"},
-          .run = run};
+          .run = run_compress};
 }
 
 }  // namespace kw::cli::commands

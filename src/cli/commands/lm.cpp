@@ -144,7 +144,7 @@ Result<int> write_text(const Arguments& arguments, Json request, int threads, st
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_lm(const Arguments& arguments, std::ostream& out) {
   const std::string action = arguments.text("ACTION");
   if (action == "formats") return list_formats(arguments, out);
   const std::vector<std::string> actions = {"info", "perplexity", "generate", "formats"};
@@ -211,7 +211,7 @@ Command lm() {
            {.name = "--threads", .value = "N", .help = "of the matrix products (all cores)"},
            {.name = "--json", .help = "one JSON object"}},
       .examples = {"kw lm formats", "kw lm formats --json"},
-      .run = run};
+      .run = run_lm};
 }
 
 }  // namespace kw::cli::commands

@@ -102,17 +102,19 @@ Result<int> run_mcp(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--tools")) return list_tools(out);
   if (arguments.has("--config")) return print_config(arguments, out);
   if (arguments.has("PORT") && !arguments.has("--http")) return fail("a port is for --http: kw mcp --http 8765");
+  std::vector<Task> tasks;  // looked for first: what comes next may install rivals
+  for (const std::string& name : arguments.texts("--task")) {
+    KW_TRY(Task task, suites::find_task(name));
+    tasks.push_back(std::move(task));
+  }
   KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, device));
   mcp::DeskRules rules{.device = device,
                        .store_folder = store_folder(arguments),
                        .command = command_line(),
                        .rivals = rivals.names(),
-                       .frameworks = [&](const Task& task, int threads) { return rivals.of(task, threads); }};
-  for (const std::string& name : arguments.texts("--task")) {
-    KW_TRY(Task task, suites::find_task(name));
-    rules.tasks.push_back(std::move(task));
-  }
+                       .frameworks = [&](const Task& task, int threads) { return rivals.of(task, threads); },
+                       .tasks = std::move(tasks)};
   KW_TRY(const std::unique_ptr<mcp::Desk> desk, mcp::Desk::open(std::move(rules)));
   ::signal(SIGPIPE, SIG_IGN);
   if (arguments.has("--http")) return serve_http(arguments, *desk);

@@ -76,7 +76,7 @@ Result<int> write_page_of_runs(const Arguments& arguments, std::ostream& out) {
   return kYes;
 }
 
-Result<int> run(const Arguments& arguments, std::ostream& out) {
+Result<int> run_train(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--lines")) return print_lines(arguments, out);
   if (arguments.has("--run")) {
     if (!arguments.has("--page") || arguments.has("CORPUS")) {
@@ -198,7 +198,7 @@ Command train() {
            {.name = "--lines", .help = "print lines as CORPUS has them, and end"},
            {.name = "--json", .help = "one JSON object"}},
       .examples = {"kw train --lines", "kw train --lines --json"},
-      .run = run};
+      .run = run_train};
 }
 
 }  // namespace kw::cli::commands

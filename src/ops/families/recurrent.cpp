@@ -107,7 +107,7 @@ Sizes sizes_of(const Call& call) {
           .batch_first = batch_first};
 }
 
-enum Input : std::size_t { kX, kW, kR, kB, kSequenceLens, kInitialH, kInitialC, kP };
+enum RecurrentInput : std::size_t { kX, kW, kR, kB, kSequenceLens, kInitialH, kInitialC, kP };
 
 Status check_shape_of(const Call& call, std::size_t input, const Shape& wanted) {
   if (!call.has(input) || call.shape(input) == wanted) return {};

@@ -13,7 +13,7 @@
 namespace kw::ops::families {
 namespace {
 
-enum Input : std::size_t { kX, kRoi, kScales, kSizes };
+enum ResizeInput : std::size_t { kImage, kRoi, kScales, kSizes };
 
 struct Tap {
   std::int64_t index;
@@ -157,7 +157,7 @@ std::vector<Place> places_of(const Axis& axis, const Style& style, DType working
 }
 
 Result<std::vector<int>> named_axes(const Call& call) {
-  const int rank = call.shape(kX).rank();
+  const int rank = call.shape(kImage).rank();
   std::vector<int> axes;
   if (!call.attributes.has("axes")) {
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
@@ -227,7 +227,7 @@ Result<std::vector<Axis>> plan(const Call& call) {
   if (call.opset < 11) return fail("Resize is only known from opset 11 on, but this is opset {}", call.opset);
   const Style style(call);
   std::vector<Axis> all;
-  for (std::int64_t length : call.shape(kX)) all.push_back({.from = length, .to = length});
+  for (std::int64_t length : call.shape(kImage)) all.push_back({.from = length, .to = length});
   KW_TRY(const std::vector<int> named, named_axes(call));
   std::vector<Axis*> axes;
   for (int axis : named) axes.push_back(&all[static_cast<std::size_t>(axis)]);
@@ -250,15 +250,15 @@ Result<std::vector<Axis>> plan(const Call& call) {
 
 Result<Types> infer_resize(const Call& call) {
   KW_TRY(const std::vector<Axis> axes, plan(call));
-  if (call.text("mode") != "nearest" && !is_float(call.dtype(kX))) {
-    return fail("only mode nearest resizes {}", name_of(call.dtype(kX)));
+  if (call.text("mode") != "nearest" && !is_float(call.dtype(kImage))) {
+    return fail("only mode nearest resizes {}", name_of(call.dtype(kImage)));
   }
   Shape shape;
   for (const Axis& axis : axes) {
     if (axis.to > 0 && axis.from == 0) return fail("an empty axis cannot be resized to {}", axis.to);
     shape.append(axis.to);
   }
-  return Types{{call.dtype(kX), std::move(shape)}};
+  return Types{{call.dtype(kImage), std::move(shape)}};
 }
 
 // Sums of the taps of one element, over the source's elements `stride` apart.
@@ -339,7 +339,7 @@ WideTensor resize_integers(const WideTensor& x, int which, const Axis& axis, con
 Status resize_all(const Call& call, WideInputs in, std::span<WideTensor> out) {
   const std::vector<Axis> axes = *plan(call);
   const Style style(call);
-  WideTensor current = *in[kX];
+  WideTensor current = *in[kImage];
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (untouched(axes[i], style)) continue;
     const auto which = static_cast<int>(i);
@@ -435,7 +435,7 @@ Op resize_op() {
     return 2 * taps_of(call) * output_count(call);
   };
   op.bytes = [](const Call& call) {
-    const double from = bytes_of(*call.inputs[kX]);
+    const double from = bytes_of(*call.inputs[kImage]);
     const double to = bytes_of(call.outputs[0]);
     return std::min(from, taps_of(call) * to) + to;
   };
