@@ -35,7 +35,7 @@ constexpr int kListsStayMs = 3'600'000;
 constexpr char kInstructions[] =
     "Kernelwright judges compute kernels. list_tasks and read_task tell what is to be computed; start_kernel gives a "
     "right, plain kernel to begin with; the resource kw://contract is the header that every kernel includes. "
-    "submit_kernel returns an id at once; wait_for_verdict tells what the judge found; read_notes explains it. A "
+    "submit_kernel returns an id at once; wait_for_verdict returns what the judge found; read_notes explains it. A "
     "kernel "
     "must be right on shapes and values that you never see. take_best and compare_kernels tell who is ahead.";
 

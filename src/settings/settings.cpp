@@ -175,7 +175,7 @@ const std::vector<Setting>& all_settings() {
       {"store", Kind::path, "where the record lies"},
       {"threads", Kind::number, "how many threads a kernel may use in kw eval"},
       {"budget", Kind::number, "seconds that the timing of a kernel may take in kw eval"},
-      {"author", Kind::text, "who writes the kernels of a batch"},
+      {"author", Kind::text, "the author of the kernels of a batch"},
       {"model", Kind::tables, "language models: a table [model.NAME] each, see kw ask --help"},
   };
   return settings;

@@ -137,7 +137,7 @@ Command mcp() {
           "shapes "
           "and expected values stay with the judge.\n\n"
           "Over HTTP every request needs the token that is printed on standard error at the start, or the one in "
-          "KW_MCP_TOKEN: Authorization: Bearer TOKEN. PORT is 8765 unless said; 0 takes any that is free.\n\n"
+          "KW_MCP_TOKEN: Authorization: Bearer TOKEN. The default PORT is 8765; 0 takes a free one.\n\n"
           "It ends when its client closes the connection (or with Ctrl-C); what is not judged then, `kw resume` "
           "judges.",
       .options = {{.name = "PORT", .help = "of --http (8765)"},
