@@ -25,7 +25,7 @@
 namespace kw::mcp {
 
 struct DeskRules {
-  std::string device = judge::kUsualDevice;
+  std::string device = targets::usual_device();
   std::filesystem::path store_folder;
   std::string command;          // how the program was started, for the record
   std::string rivals = "none";  // what chooses the same `frameworks` again

@@ -61,7 +61,7 @@ Result<Found> search(judge::Judge& judge, const SearchJob& plan);
 
 // The case that judges a point of the space in full.
 judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads = 1, bool cold = false,
-                    const std::string& device = judge::kUsualDevice);
+                    const std::string& device = targets::usual_device());
 
 // Judges the best of a search in full, one after the other until one is accepted; those that the search could not tell
 // apart race each other first. `rules` says against whom and how long. `judged` is called with each verdict, the last

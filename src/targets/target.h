@@ -25,6 +25,7 @@
 #include "core/verdict.h"
 #include "targets/about.h"
 #include "targets/instance.h"
+#include "targets/names.h"
 #include "targets/worker.h"
 
 namespace kw::targets {
@@ -198,6 +199,8 @@ class Device {
   // What the tensors of a group of timed calls may take, and how many calls there may be.
   virtual std::uint64_t group_bytes() const = 0;
   virtual std::size_t most_calls() const = 0;
+  // How many kernels may be built and examined at the same time; nobody times meanwhile.
+  virtual std::size_t builds_at_once() const;
   // No kernel can take less; none where nothing is known for so many threads.
   virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
   // False where times say nothing of a real device (an emulator): kernels are timed, and no difference is claimed.
@@ -220,7 +223,10 @@ struct Target {
   // All that makes a verdict another one here: the machine and the tools that build. Quick, and opens nothing.
   std::function<std::string(const std::string& device)> identity;
 
+  bool is_usual = false;                  // of one target: kernels run there where no device is named
   std::string usual_device = {};          // where only the target is named; empty: it is called like the target
+  std::string names = {};                 // of its devices, for help: "ssh:USER@HOST, adb:SERIAL"
+  std::vector<std::string> offered = {};  // devices that are listed though nobody has described them in kw.toml
   std::vector<std::string> schemes = {};  // what else its devices' names may begin with: "ssh" of ssh:HOST
   // What follows opens no device.
   // Why no kernel can run on such a device of this machine; "": one can. Building may still be possible.
@@ -237,6 +243,7 @@ struct Target {
   // The right, straightforward kernel of a task, as source text; empty: the one in C++ that compose/plain.h makes.
   std::function<Result<std::string>(const ops::Graph& graph)> plain_kernel = {};
   std::string techniques = {};     // the folder of kernels/ with this target's techniques; empty: there are none
+  bool offers_parts = false;       // kernels may include those of compose/parts.h
   compose::Composer compose = {};  // how their kernels are written; empty: in C++ (compose/compose.h)
   // The command with which a person builds NAME + the source's ending; empty: kernels cannot be taken away.
   std::function<std::string(const std::string& name, const Choice& choice)> build_command = {};
@@ -246,6 +253,8 @@ struct Target {
   // Frameworks run on this device, beside the kernels (Device::workers).
   std::function<bool(const std::string& device)> runs_frameworks = {};
   std::string takeaway = {};  // a folder of kernels/ with what comes beside a kernel that is taken away
+  // Removes what kw keeps on a device, and says which folder that was; "": there was none. Empty: nothing is kept.
+  std::function<Result<std::string>(const std::string& device)> clean = {};
 
   std::string first_device() const { return usual_device.empty() ? name : usual_device; }
 };
