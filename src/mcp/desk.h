@@ -112,7 +112,7 @@ class Desk {
   // Calls `use` with the store, or with nothing where there is none yet. Others wait meanwhile.
   Status with_store(const std::function<Status(const store::Store*)>& use) const;
 
-  // Nobody waits any longer: all `wait`s return as they are.
+  // All `wait`s return at once, with the state as it is.
   void hurry();
   // Nothing more is begun or recorded; what has no verdict can be resumed.
   void stop();

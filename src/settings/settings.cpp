@@ -40,7 +40,7 @@ struct ConfigFile {
   bool is_own = false;  // the user's, and not one that came with a folder
 };
 
-// Where the user's own lies, whoever may have put it there.
+// Where the user's own lies.
 fs::path own_config() { return config_folder() / kFile; }
 
 // The user's own first: what comes later wins. A file that others own or may write to is not among them.

@@ -43,7 +43,7 @@ class Built {
   virtual ~Built() = default;
 
   bool ok() const { return reason.empty(); }
-  // The code as bytes, for whoever wants to look into it.
+  // The code as bytes.
   virtual Result<std::string> code() const = 0;
 
   Reason reason;  // none: it was built
@@ -71,7 +71,7 @@ class Outputs {
   virtual void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const = 0;
 };
 
-// Some calls of one shape in the device's memory: the inputs, which everyone who is compared reads and nobody can
+// Some calls of one shape in the device's memory: the inputs, which every compared kernel reads and none can
 // write.
 class Calls {
  public:
@@ -86,7 +86,7 @@ class Calls {
   }
   virtual std::size_t count() const = 0;
   virtual void write(std::size_t call, std::size_t input, const Tensor& value) = 0;
-  // What can be reached around an input gets these bytes: whoever reads there must not find zeros.
+  // What can be reached around an input gets these bytes: a kernel that reads there must not find zeros.
   virtual void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) = 0;
   virtual void erase(std::size_t call, std::size_t input) = 0;
   // For a framework, which runs in a process of its own; none where this memory cannot be shared so.
@@ -120,7 +120,7 @@ class LoadedKernel {
   // Calls [first, first + count), untimed.
   virtual Reason run(std::size_t first, std::size_t count, Clock::time_point deadline) = 0;
   // The same of one call, with an eye on every write to its outputs: right before each, the bytes beside them change,
-  // so that whoever writes back there what it read before shows. None: this device cannot.
+  // so that a kernel that writes back what it read there before shows. None: this device cannot.
   virtual std::optional<Reason> run_watched(std::size_t /*call*/, Clock::time_point /*deadline*/) {
     return std::nullopt;
   }
@@ -147,7 +147,7 @@ struct Lap {
   Reason reason;          // why there is none
   double ns = 0;          // of all its calls
   double outside_ns = 0;  // work seen before and after the calls
-  bool clean = true;      // nothing disturbed whoever read the clock
+  bool clean = true;      // nothing interrupted the thread that read the clock
 };
 
 // The right to time on a device, for one at a time, as long as it lives.
@@ -172,7 +172,7 @@ class Turn {
   virtual bool watches_clock() const = 0;
   // The core that a framework's process is to run on.
   virtual int core() const = 0;
-  // What the device was like since the turn began; none where nobody watches it.
+  // What the device was like since the turn began; none where it is not watched.
   virtual std::optional<Conditions> conditions() const { return std::nullopt; }
 };
 
@@ -199,9 +199,9 @@ class Device {
   // What the tensors of a group of timed calls may take, and how many calls there may be.
   virtual std::uint64_t group_bytes() const = 0;
   virtual std::size_t most_calls() const = 0;
-  // How many kernels may be built and examined at the same time; nobody times meanwhile.
+  // How many kernels may be built and examined at the same time; nothing is timed meanwhile.
   virtual std::size_t builds_at_once() const;
-  // No kernel can take less; none where nothing is known for so many threads.
+  // No kernel can take less; none where it is not known for this number of threads.
   virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
   // False where times say nothing of a real device (an emulator): kernels are timed, and no difference is claimed.
   virtual bool claims_speed() const { return true; }
@@ -226,7 +226,7 @@ struct Target {
   bool is_usual = false;                  // of one target: kernels run there where no device is named
   std::string usual_device = {};          // where only the target is named; empty: it is called like the target
   std::string names = {};                 // of its devices, for help: "ssh:USER@HOST, adb:SERIAL"
-  std::vector<std::string> offered = {};  // devices that are listed though nobody has described them in kw.toml
+  std::vector<std::string> offered = {};  // devices that are listed without a table in kw.toml
   std::vector<std::string> schemes = {};  // what else its devices' names may begin with: "ssh" of ssh:HOST
   // What follows opens no device.
   // Why no kernel can run on such a device of this machine; "": one can. Building may still be possible.

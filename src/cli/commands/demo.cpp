@@ -1,4 +1,4 @@
-// kw demo: one task from start to end, for whoever sees kw for the first time. Nothing in it is prepared: it searches,
+// kw demo: one task from start to end, for a first look at kw. Nothing in it is prepared: it searches,
 // judges and writes as `kw optimize` and `kw report` do.
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// kw gym: the judge as a reward for whoever trains a model.
+// kw gym: the judge as a reward for programs that train a model.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>

@@ -78,7 +78,7 @@ int take_standard_output() {
   return out;
 }
 
-// The warden and all that it holds end with this process, so that nobody has to wait for what is being judged.
+// The warden and all that it holds end with this process: what is being judged need not be waited for.
 [[noreturn]] void end(mcp::Desk& desk) {
   desk.stop();
   ::_exit(kYes);
