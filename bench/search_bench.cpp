@@ -90,7 +90,7 @@ class InOrder : public Strategy {
 };
 
 BuildOptions options_with(const std::vector<std::string>& compilers) {
-  BuildOptions options = targets::build_options(judge::kUsualDevice);
+  BuildOptions options = targets::build_options(targets::usual_device());
   options.here = compilers;
   return options;
 }
@@ -146,7 +146,7 @@ Status settle(judge::Judge& judge, const Task& task, const Space& space, Times& 
 
 Status write_space(const fs::path& file, const std::string& task, const Space& space,
                    const std::vector<std::string>& compilers, const Times& times) {
-  Json json = {{"task", task}, {"machine", targets::facts_of(judge::kUsualDevice).name}, {"compilers", compilers}};
+  Json json = {{"task", task}, {"machine", targets::facts_of(targets::usual_device()).name}, {"compilers", compilers}};
   for (std::size_t i = 0; i < space.kernels().size(); ++i) {
     Json list = Json::array();
     for (const Point& point : space.all(i, kMostPoints)) {
@@ -162,7 +162,7 @@ Status write_space(const fs::path& file, const std::string& task, const Space& s
 
 Status record(const fs::path& file, const std::string& name, const std::vector<compose::Technique>& techniques) {
   KW_TRY(const Task task, suites::find_task(name, {}));
-  const std::vector<std::string> compilers = targets::build_options(judge::kUsualDevice).here;
+  const std::vector<std::string> compilers = targets::build_options(targets::usual_device()).here;
   KW_TRY(const Space space, space_of(task, techniques, compilers));
   const std::vector<Point> points = points_of(space);
   Times times;
@@ -282,7 +282,7 @@ Result<Memory> memory_of_others(const std::vector<RecordedSpace>& all, const Rec
 // The kernels of today must still leave open what those of the record did.
 Status settle_again(const fs::path& file, const std::vector<compose::Technique>& techniques) {
   KW_TRY(RecordedSpace recorded, read_space(file));
-  const std::vector<std::string> compilers = targets::build_options(judge::kUsualDevice).here;
+  const std::vector<std::string> compilers = targets::build_options(targets::usual_device()).here;
   KW_TRY(const Space space, space_of(recorded.task, techniques, compilers));
   if (points_of(space) != points_of(recorded.space)) return fail("{}: its space is another one now", file.string());
   KW_TRY(judge::Judge judge, judge::Judge::open());

@@ -137,7 +137,7 @@ Status share(int wanted) {
   KW_TRY(judge::Judge judge, judge::Judge::open());
   const auto begin = Clock::now();
   KW_TRY(store::Store store, store::Store::open(folder.path()));
-  const store::Machine machine = runs::this_machine(judge::kUsualDevice, judge.device().isolation());
+  const store::Machine machine = runs::this_machine(targets::usual_device(), judge.device().isolation());
   KW_TRY(const std::int64_t machine_row, store.add_machine(machine));
   runs::RivalVersions versions(machine);
   KW_TRY(const std::int64_t run, store.begin_run({.command = "bench"}, items));

@@ -301,7 +301,7 @@ TEST_F(Devices, SeeWhereAnEmulatedKernelReadsBeyondATensor) {
       judged("emulated:aarch64", relu_with("", "  volatile float far = x[x.count() + 2000]; (void)far;\n"));
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_EQ(verdict->reason.code, ReasonCode::touched_memory) << text_of(verdict->reason);
-  EXPECT_NE(verdict->reason.params.value("place", std::string()).find("behind the end of input 0"), std::string::npos);
+  EXPECT_NE(verdict->reason.params.value("place", std::string()).find("past the end of input 0"), std::string::npos);
 }
 
 // Judges Relu on a device whose agent meets with something soon after the first judgement began; how often it was

@@ -202,6 +202,13 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTarget, testing::ValuesIn(tried()), [](const 
   return name;
 });
 
+TEST_P(EveryTarget, BuildsAtLeastOneKernelAtATime) { EXPECT_GE(device_->builds_at_once(), 1u); }
+
+TEST(Targets, AreOneWhereNoDeviceIsNamed) {
+  EXPECT_EQ(std::ranges::count(all_targets(), true, &Target::is_usual), 1);
+  EXPECT_EQ(usual_device(), "cpu");
+}
+
 TEST(Targets, AreOpenedByNameAndTheNearestIsNamed) {
   EXPECT_TRUE(open_device("cpu").ok());
   const auto missing = open_device("cpuu:1");

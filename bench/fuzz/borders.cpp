@@ -123,7 +123,7 @@ void take_terminal(std::string_view text) {
 void take_kernel(std::string_view source) {
   const auto tunables = read_tunables(source);
   if (!tunables.ok()) return;
-  const auto choice = choose(*tunables, {}, targets::build_options(judge::kUsualDevice));
+  const auto choice = choose(*tunables, {}, targets::build_options(targets::usual_device()));
   if (choice.ok()) (void)with_tunables_fixed(source, *choice).ok();
 }
 

@@ -128,7 +128,7 @@ std::string type_on_a_line(const std::vector<std::string>& lines, const inspect:
 // Those that our own techniques for the task's operators are made of, and the vectors under all of them.
 Result<std::string> parts_for(const Task& task, const std::string& device) {
   const auto target = targets::target_of(device);
-  if (!target.ok() || target->techniques != "cpu") return std::string();
+  if (!target.ok() || !target->offers_parts) return std::string();
   KW_TRY(const std::vector<compose::Technique> techniques, compose::read_techniques(target->techniques));
   const std::vector<std::string> operators = operators_of(task);
   std::vector<fs::path> parts;

@@ -15,7 +15,7 @@ namespace kw::agents {
 
 struct FactsWanted {
   std::filesystem::path repository = {};  // whose map is shown; empty: none
-  std::string device = judge::kUsualDevice;
+  std::string device = targets::usual_device();
   bool from_nothing = false;  // an author without a kernel to begin with gets hints and an exemplar
 };
 

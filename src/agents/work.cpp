@@ -176,11 +176,11 @@ std::string verdict_text(const Round& round) {
     return text;
   }
   std::string text = fmt::format("Rejected at the stage '{}'", name_of(verdict.stage));
-  // A compiler's first error is both the reason and the first of the errors: it is told once.
-  const std::string reason = text_of(verdict.reason, Audience::author);
-  const bool told = std::ranges::any_of(
-      verdict.errors, [&](const SourceError& error) { return reason.find(error.message) != std::string::npos; });
-  text += told ? "\n" : ": " + reason + "\n";
+  // A compiler's or linker's first error is both the reason and the first of the errors: it is printed once.
+  const ReasonCode code = verdict.reason.code;
+  const bool is_an_error =
+      !verdict.errors.empty() && (code == ReasonCode::does_not_compile || code == ReasonCode::does_not_link);
+  text += is_an_error ? "\n" : ": " + text_of(verdict.reason, Audience::author) + "\n";
   std::vector<std::string> seen;
   for (const SourceError& error : verdict.errors) {
     // Of one error in many places each place is told, its words and lines once.

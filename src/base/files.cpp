@@ -110,13 +110,13 @@ const char* environment(const char* name) {
   return value && *value ? value : nullptr;
 }
 
-// Nobody but this user (or root) can put anything there: neither into the folder nor, where it does not exist yet, in
+// Only this user (or root) can put anything there: neither into the folder nor, where it does not exist yet, in
 // its place.
 bool is_only_ours(fs::path folder) {
   struct stat about {};
   bool exists = true;
   while (::stat(folder.c_str(), &about) != 0) {
-    // A file in its way is nobody's trick: writing fails, and says so.
+    // A file in its way is no attack: writing fails, and the message says so.
     if (errno == ENOTDIR) return true;
     if (errno != ENOENT || folder == folder.parent_path()) return false;
     folder = folder.parent_path();

@@ -26,7 +26,7 @@ class Pipe {
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
 
-  // A pair of sockets rather than a pipe: writing to one that nobody reads any more is an error and no signal.
+  // A pair of sockets rather than a pipe: writing to one whose reader is gone is an error and no signal.
   bool open() { return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0; }
   void close() {
     close_theirs();

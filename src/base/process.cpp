@@ -170,7 +170,7 @@ Result<pid_t> start_program(const Program& program) {
   const pid_t pid = ::fork();
   if (pid < 0) return fail("{}: cannot be started: {}", path, std::strerror(errno));
   if (pid == 0) become(program, path.c_str(), arguments.data(), environment.data(), theirs.get());
-  // Both sides do it, so that it is done whoever comes first.
+  // Parent and child both do it, so that it is done whichever runs first.
   ::setpgid(pid, pid);
   theirs.close_now();
   int error = 0;

@@ -49,7 +49,7 @@ double Random::normal() {
 // Half a word is enough for a float: a layer, a sign and 23 bits. What the layer does not take at once is drawn as a
 // double, which keeps the share of the layers' rims and of the tail.
 void Random::fill_normal(std::span<float> values, double mean, double deviation) {
-  Random own = *this;  // nobody else sees it: its state stays in a register
+  Random own = *this;  // a local copy: its state stays in a register
   const auto center = static_cast<float>(mean), scale = static_cast<float>(deviation);
   const auto put = [&](float& value, std::uint32_t half) {
     const std::size_t layer = half % kLayers;

@@ -23,25 +23,26 @@ std::string names_of_authors() {
 }  // namespace
 
 Option author_option() {
-  return {.name = "--author",
-          .value = "NAME",
-          .help = "who writes the candidates: templates, " + names_of_authors() + " (all but the first with --model)"};
+  return {
+      .name = "--author",
+      .value = "NAME",
+      .help = "the author of the candidates: templates, " + names_of_authors() + " (all but the first with --model)"};
 }
 
 Option in_flight_option() {
   return {.name = "--in-flight",
           .value = "N",
-          .help = "with a model: how many requests at once, each of another task; unless said 1"};
+          .help = "with a model: the number of requests at once, each for another task (default: 1)"};
 }
 
 std::vector<Option> agent_options() {
   std::vector<Option> options = {
-      {.name = "--rounds", .value = "N", .help = "with a model: how many rounds; unless said 10, or 1 for oneshot"},
+      {.name = "--rounds", .value = "N", .help = "with a model: the number of rounds (default: 10; 1 for oneshot)"},
       in_flight_option(),
       {.name = "--start",
        .value = "WHAT",
-       .help = "with a model: the kernel to begin with: nothing, plain, best (of the record) or a FILE; unless said "
-               "nothing",
+       .help = "with a model: the kernel to begin with: nothing, plain, best (of the record) or a FILE (default: "
+               "nothing)",
        .completes = Completes::file},
       {.name = "--prompts",
        .value = "DIR",

@@ -15,7 +15,7 @@ Option author_option();
 Option in_flight_option();
 // --rounds, --in-flight, --prompts, --repo, and those of the model.
 std::vector<Option> agent_options();
-// Fails where --author names nobody.
+// Fails where --author names no author.
 Status check_author(const Arguments& arguments);
 bool wants_model(const Arguments& arguments);
 

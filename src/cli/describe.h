@@ -10,7 +10,6 @@
 
 namespace kw::cli {
 
-using runs::name_of;
 using runs::summary_of;
 
 // Ranges of lengths, as runs/over.h reads them.

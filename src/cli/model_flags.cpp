@@ -10,9 +10,9 @@ std::vector<Option> model_options() {
   return {{.name = "--model",
            .value = "MODEL",
            .help = "PROVIDER:NAME (openai:..., anthropic:..., command:...) or a model of kw.toml; else $KW_MODEL"},
-          {.name = "--model-tokens", .value = "N", .help = "stop when so many tokens are spent"},
-          {.name = "--model-usd", .value = "N", .help = "stop when so many US dollars are spent"},
-          {.name = "--model-time", .value = "SECONDS", .help = "stop asking when so much time has passed"},
+          {.name = "--model-tokens", .value = "N", .help = "stop when N tokens are spent"},
+          {.name = "--model-usd", .value = "N", .help = "stop when N US dollars are spent"},
+          {.name = "--model-time", .value = "SECONDS", .help = "stop asking after this time"},
           {.name = "--record", .value = "DIR", .help = "keeps each exchange with the model in DIR"},
           {.name = "--replay", .value = "DIR", .help = "answers from what --record kept, without the model"},
           {.name = "--no-stream", .help = "asks for whole answers instead of streams"}};

@@ -14,7 +14,7 @@ namespace kw::cli {
 // --model, --model-tokens, --model-usd, --model-time, --record, --replay, --no-stream
 std::vector<Option> model_options();
 
-// What the flags, or else KW_MODEL, call the model; empty: nobody says.
+// What the flags, or else KW_MODEL, call the model; empty: neither is set.
 std::string model_named(const Arguments& arguments);
 Result<llm::Client> client_of(const Arguments& arguments);
 

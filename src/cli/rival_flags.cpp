@@ -13,8 +13,9 @@ Option rival_option() {
           .value = "NAMES",
           .help =
               "frameworks to compare with: names with commas (mnn,onnxruntime), best (the fastest that is right), "
-              "none; unless the setting rival says, all that are installed, among them mnn and onnxruntime, which are "
-              "installed where they are missing"};
+              "none (default: the setting rival, else all that are installed; mnn and onnxruntime are installed where "
+              "they are "
+              "missing)"};
 }
 
 Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& device) {

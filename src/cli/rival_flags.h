@@ -17,6 +17,6 @@ Result<runs::Rivals> rivals_of(const Arguments& arguments, const std::string& de
 // What the settings allow. Installing is told on standard error.
 runs::RivalSetup rival_setup();
 // By what --rival could say, beside kernels on this device.
-Result<runs::Rivals> rivals_named(const std::string& names, const std::string& device = judge::kUsualDevice);
+Result<runs::Rivals> rivals_named(const std::string& names, const std::string& device = targets::usual_device());
 
 }  // namespace kw::cli

@@ -192,6 +192,19 @@ Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const run
   return order.out.empty() ? report_figures(terminal, run) : print_searched(terminal, run, results[0]);
 }
 
+Result<int> begin_search(const Arguments& arguments, runs::Order order, const runs::Rivals& rivals, std::ostream& out) {
+  order.rivals = rivals.names();
+  KW_TRY(const auto progress, open_progress(arguments));
+  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+  const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
+  if (wants_model(arguments)) {
+    KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
+    return print_author_run(terminal, done);
+  }
+  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
+  return work_on_search(terminal, run, rivals);
+}
+
 Result<int> print_author_run(const Terminal& terminal, const AuthorRun& done) {
   KW_TRY(const store::RunSummary summary, terminal.store.run(done.run));
   KW_TRY(const runs::Order order, runs::order_of(summary));

@@ -36,6 +36,10 @@ Result<std::vector<runs::SearchedTask>> searched(const Terminal& terminal, std::
 // What `kw optimize` and `kw bench` print: the first where the order has a folder for the kernel.
 Result<int> work_on_search(const Terminal& terminal, std::int64_t run, const runs::Rivals& rivals);
 
+// `kw optimize` and `kw bench`: begins the order's run, by an author that asks a model where the arguments say so,
+// works on it and prints what came of it.
+Result<int> begin_search(const Arguments& arguments, runs::Order order, const runs::Rivals& rivals, std::ostream& out);
+
 // What came of a run of an author that asks a model.
 struct AuthorRun {
   std::int64_t run = 0;

@@ -4,7 +4,7 @@
 // Convolutions take up what follows them element by element: a constant of each channel becomes part of the weights, an
 // activation or a residual is computed while the numbers are near. Concatenations and splits along the channels cost
 // nothing: their images lie inside of one another. Where everything lies is planned here, so that memory is used again
-// as soon as nobody reads it.
+// as soon as no step reads it any more.
 #pragma once
 
 #include <string>

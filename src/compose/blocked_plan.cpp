@@ -342,7 +342,7 @@ class Planner {
     return (node.inputs[0] == a && node.inputs[1] == b) || (node.inputs[0] == b && node.inputs[1] == a);
   }
 
-  // Into the step that made the image where nobody else reads it, or as a step of its own.
+  // Into the step that made the image where no other step reads it, or as a step of its own.
   void add_elementwise(Joined joined) {
     done_.insert(joined.nodes.begin(), joined.nodes.end());
     Elementwise& how = joined.how;

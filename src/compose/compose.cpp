@@ -154,7 +154,7 @@ class Writer {
     text_ += indent_ + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
-  // A cast to the type that its input has: whoever reads the result reads the input.
+  // A cast to the type that its input has: nodes that read the result read the input instead.
   bool changes_nothing(const ops::GraphNode& node) const {
     if (node.call.op->name != "Cast" || std::ranges::find(graph_.outputs, node.outputs[0]) != graph_.outputs.end()) {
       return false;
@@ -268,7 +268,7 @@ class Writer {
     return inputs_[static_cast<std::size_t>(node.inputs[i])];
   }
 
-  // Declares the result where it is not one of the task's outputs; one that nobody wants is computed all the same.
+  // Declares the result where it is not one of the task's outputs; one that is not used is computed all the same.
   std::string output(const ops::GraphNode& node, std::size_t i) {
     const int slot = i < node.outputs.size() ? node.outputs[i] : -1;
     if (slot < 0) {

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 Result<fs::path> folder() {
   KW_TRY(const fs::path data, data_folder());
-  return data / "kernels" / "cpu" / "parts";
+  return data / "kernels/cpu/parts";
 }
 
 // Of `#include <kw/vector.h>`: "vector.h"; empty where the line is none of that.

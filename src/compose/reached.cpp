@@ -216,7 +216,7 @@ class ItemParser {
     if (!find_end(begin)) return false;
     item.last = at_ - 1;
     for (std::size_t i = begin; i <= item.last; ++i) {
-      // std::max is nobody's here.
+      // std::max is no function of this source.
       const bool is_std = i >= begin + 2 && text(i - 1) == "::" && text(i - 2) == "std";
       if (kind(i) == Token::Kind::word && !is_std) item.uses.push_back(text(i));
       if (kind(i) == Token::Kind::directive) {

@@ -224,9 +224,9 @@ std::string sentence(const Reason& reason, Audience audience) {
     case ReasonCode::wrote_before:
       return "wrote before the beginning of " + output(reason);
     case ReasonCode::wrote_after:
-      return "wrote behind the end of " + output(reason);
+      return "wrote past the end of " + output(reason);
     case ReasonCode::neighbours_rewritten:
-      return fmt::format("wrote beside {} what it had read there: a data race with whoever owns those bytes",
+      return fmt::format("wrote beside {} what it had read there: a data race with the owner of those bytes",
                          output(reason));
     case ReasonCode::leaks_memory:
       return fmt::format("holds {:.0f} kB more after {} {}: what a call allocates it must free",

@@ -13,12 +13,13 @@
 #include "corpus/line.h"
 #include "corpus/structure.h"
 #include "store/store.h"
+#include "targets/names.h"
 
 namespace kw::corpus {
 
 struct CollectRules {
   std::vector<std::int64_t> runs = {};  // empty: all
-  std::string target = "cpu";
+  std::string target = targets::usual_device();
   std::string against = "plain";  // the rival whose interval counts
   double faster = 1;              // the least lower end
   std::size_t longest = 6000;     // bytes of a kernel

@@ -34,7 +34,7 @@ class TaskDraw {
 };
 
 struct DrawRules {
-  std::string device = judge::kUsualDevice;
+  std::string device = targets::usual_device();
   std::uint64_t seed = 1;
   std::size_t count = 200;             // of kernels
   std::size_t points = 2;              // of a kernel's tunables: the defaults, and others

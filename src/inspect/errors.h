@@ -34,7 +34,7 @@ struct CodeError {
 // `said` is all that the tool printed. Errors of g++, clang, nvcc, ld and the dynamic loader are known.
 std::vector<CodeError> errors_in(std::string_view said, const std::vector<SourceText>& sources);
 
-// As text for a person or a model, within about so many tokens; at least the first error's line is always there.
+// As text for a person or a model, within about this number of tokens; at least the first error's line is always there.
 std::string as_text(const std::vector<CodeError>& errors, int most_tokens = 600);
 
 // How many tokens to tell so much text in: under a tenth where that is long, and never more than 600.

@@ -17,9 +17,8 @@ constexpr std::size_t kHandfulPerCore = 16;
 
 Error gone(Judge& judge) { return fail("{} went away", judge.device().name()); }
 
-std::size_t core_count() { return std::max<std::size_t>(std::thread::hardware_concurrency(), 1); }
-
-// Inspects cases [begin, end) on all cores; `inspected` is called from the calling thread as they finish.
+// Inspects cases [begin, end), as many at once as the device says; `inspected` is called from the calling thread as
+// they finish.
 void inspect_all(Judge& judge, const std::vector<Case>& cases, Examinations& known, std::size_t begin, std::size_t end,
                  const std::function<void(std::size_t, Result<Inspected>)>& inspected, const Begin& begin_one) {
   std::atomic<std::size_t> next = begin;
@@ -27,7 +26,7 @@ void inspect_all(Judge& judge, const std::vector<Case>& cases, Examinations& kno
   std::condition_variable changed;
   std::deque<std::pair<std::size_t, Result<Inspected>>> finished;
   std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < std::min(core_count(), end - begin); ++i) {
+  for (std::size_t i = 0; i < std::min(judge.device().builds_at_once(), end - begin); ++i) {
     workers.emplace_back([&] {
       for (std::size_t index; (index = next.fetch_add(1)) < end;) {
         Result<Inspected> one = gone(judge);
@@ -59,7 +58,7 @@ void judge_batch(Judge& judge, const std::vector<Case>& cases, const Report& rep
                  Examinations* examinations) {
   Examinations none(examinations == nullptr ? cases.size() : 0);
   Examinations& known = examinations == nullptr ? none : *examinations;
-  const std::size_t handful = kHandfulPerCore * core_count();
+  const std::size_t handful = kHandfulPerCore * judge.device().builds_at_once();
   for (std::size_t begin = 0; begin < cases.size(); begin += handful) {
     std::vector<std::pair<std::size_t, Inspected>> to_time;
     inspect_all(

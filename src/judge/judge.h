@@ -25,11 +25,10 @@ using targets::Built;
 using targets::Source;
 
 // The device of a command that names none.
-inline constexpr char kUsualDevice[] = "cpu";
 
 // What is to be judged, and how.
 struct Case {
-  std::string device = kUsualDevice;  // that the judge was opened for
+  std::string device = targets::usual_device();  // that the judge was opened for
   const Task* task = nullptr;
   Source source;
   Settings settings;
@@ -66,7 +65,7 @@ struct Timings {
 class Judge {
  public:
   // For the kernels of one device, by its name (targets/target.h).
-  static Result<Judge> open(const std::string& device = kUsualDevice);
+  static Result<Judge> open(const std::string& device = targets::usual_device());
   // As one of the same device that is gone has built them; for a judge that is not used yet.
   void keep_builds_of(const Judge& before);
 

@@ -32,7 +32,7 @@ double with_jitter(double seconds) {
 
 }  // namespace
 
-// So many may ask at once.
+// The number of requests that may be under way at once.
 class Client::Turns {
  public:
   explicit Turns(int free) : free_(free) {}

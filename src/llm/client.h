@@ -22,7 +22,7 @@ struct ClientOptions {
   Budget budget;
   std::filesystem::path record;  // keeps each exchange in this folder
   std::filesystem::path replay;  // answers from this folder, and nothing is sent
-  int at_once = 0;               // so many requests at a time, the others wait for their turn; 0: no limit
+  int at_once = 0;               // requests at a time, the others wait for their turn; 0: no limit
   double first_pause_s = 0.5;    // before the second try; doubles from try to try, up to a minute, less a random part
 };
 

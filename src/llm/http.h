@@ -1,4 +1,4 @@
-// One POST over HTTP, given up as soon as the other side is too slow, says too much, or nobody wants the answer any
+// One POST over HTTP, given up as soon as the other side is too slow, says too much, or the answer is not wanted any
 // more.
 //
 // libcurl's own time-outs know nothing of the first byte and of pieces that stop coming; so the transfer is stepped

@@ -70,7 +70,7 @@ struct Trouble {
   enum class Kind {
     key,          // none, or one that the endpoint does not take
     request,      // the endpoint finds the request wrong: no such model, too long
-    unreachable,  // nobody there
+    unreachable,  // no server there
     slow,         // a time-out: connecting, waiting for the first byte, or for the whole
     busy,         // told to come back later (408, 409, 429, 5xx, 529), as often as we were willing to
     garbled,      // what came is not the protocol: HTML, half a JSON, a stream without its end
@@ -87,7 +87,7 @@ struct Trouble {
   std::optional<double> retry_after_s;  // as the endpoint asked
   bool try_again = false;               // the same request may succeed
 
-  // No later request can fare better: whoever asks should stop with what there is.
+  // No later request can fare better: the caller should stop with what there is.
   bool ends_the_run() const;
 };
 std::string_view name_of(Trouble::Kind kind);

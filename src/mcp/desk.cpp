@@ -149,7 +149,7 @@ struct Desk::Inside final : runs::Pieces {
     store::NewRun run = runs::run_of(order, rules.command);
     run.author = client;
     std::string key = client + "\n" + run.suite + "\n" + run.rules;
-    // What was compared with whom is the run's to say: each comparison is one.
+    // The run records which kernels were compared: each comparison is a run of its own.
     if (!one.against.empty()) key += "\n" + std::to_string(comparisons++);
     if (const auto found = runs.find(key); found != runs.end()) return &found->second;
     if (runs.size() >= kMostIdleRuns) {
@@ -476,7 +476,7 @@ void Desk::stop() {
   }
   const std::lock_guard guard(inside_->runs_lock);
   for (const auto& [key, open] : inside_->runs) {
-    // Where it cannot be written, the run is open and nobody holds it: resumable all the same.
+    // Where it cannot be written, the run is open and not locked: resumable all the same.
     [[maybe_unused]] const Status noted = inside_->end_run(*open.run);
   }
 }

@@ -25,7 +25,7 @@
 namespace kw::mcp {
 
 struct DeskRules {
-  std::string device = judge::kUsualDevice;
+  std::string device = targets::usual_device();
   std::filesystem::path store_folder;
   std::string command;          // how the program was started, for the record
   std::string rivals = "none";  // what chooses the same `frameworks` again
@@ -112,7 +112,7 @@ class Desk {
   // Calls `use` with the store, or with nothing where there is none yet. Others wait meanwhile.
   Status with_store(const std::function<Status(const store::Store*)>& use) const;
 
-  // Nobody waits any longer: all `wait`s return as they are.
+  // All `wait`s return at once, with the state as it is.
   void hurry();
   // Nothing more is begun or recorded; what has no verdict can be resumed.
   void stop();

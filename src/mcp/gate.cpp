@@ -106,7 +106,7 @@ Result<std::optional<std::size_t>> body_length(const RequestHead& head, Refusal&
 }
 
 // For httplib: the same request with a body of a known length, and with those headers alone that are of use here.
-// Others make it do what nobody asked for: a Range of a thousand ranges makes an answer of a thousand parts.
+// Others cause needless work: a Range of a thousand ranges makes an answer of a thousand parts.
 std::string whole_request(const RequestHead& head, const std::string& body) {
   constexpr std::string_view kOfUse[] = {"Host",           "Connection", "Content-Type", "Accept",
                                          "Mcp-Session-Id", "Mcp-Method", "Mcp-Name",     "MCP-Protocol-Version"};

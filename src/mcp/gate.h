@@ -95,7 +95,7 @@ class Gate {
   std::unique_ptr<Inside> inside_;
 };
 
-// Writes all of it, waiting at most so long for a client that does not read; false: the client is gone.
+// Writes all of it, waiting at most this time for a client that does not read; false: the client is gone.
 bool send_all(int socket, std::string_view text, std::chrono::milliseconds most_time);
 
 }  // namespace kw::mcp

@@ -1,6 +1,6 @@
 // The protocol over HTTP, on this machine alone: POST /mcp on 127.0.0.1.
 //
-// Whoever calls must show a token, and a page in a browser must come from this machine: any site that a person looks at
+// A client must show a token, and a page in a browser must come from this machine: any site that a person looks at
 // could send requests here. Conversations that begin with `initialize` get a session's id; stateless requests stand
 // alone. A reply that takes a while is sent as a stream of events, with progress on the way, and a client that closes
 // it cancels its request.
@@ -45,7 +45,7 @@ bool is_this_machine(std::string_view host);
 // "http://localhost:8000"
 bool is_own_origin(std::string_view origin);
 
-// 32 letters that nobody guesses.
+// 32 random letters.
 std::string new_token();
 
 }  // namespace kw::mcp

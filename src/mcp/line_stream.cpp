@@ -10,7 +10,7 @@ namespace kw::mcp {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
-// Once the client has stopped talking, it may take so long to read what it is told.
+// The time that a client has to read its answers once it has closed its side.
 constexpr int kPatienceMs = 5000;
 
 }  // namespace

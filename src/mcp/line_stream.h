@@ -14,7 +14,7 @@ class LineOutput {
   explicit LineOutput(int fd) : fd_(fd) {}
 
   void say(const std::string& message);
-  // Nobody reads it any more.
+  // The client has stopped reading.
   bool gone() const { return gone_; }
   // From now on a client that does not read is not waited for.
   void nothing_more_comes() { ending_ = true; }

@@ -35,7 +35,7 @@ constexpr int kListsStayMs = 3'600'000;
 constexpr char kInstructions[] =
     "Kernelwright judges compute kernels. list_tasks and read_task tell what is to be computed; start_kernel gives a "
     "right, plain kernel to begin with; the resource kw://contract is the header that every kernel includes. "
-    "submit_kernel returns an id at once; wait_for_verdict tells what the judge found; read_notes explains it. A "
+    "submit_kernel returns an id at once; wait_for_verdict returns what the judge found; read_notes explains it. A "
     "kernel "
     "must be right on shapes and values that you never see. take_best and compare_kernels tell who is ahead.";
 
@@ -208,7 +208,7 @@ class Conversation::Inside::RequestWork : public Work {
  public:
   RequestWork(std::shared_ptr<Inside> inside, Request request, std::stop_source stop)
       : inside_(std::move(inside)), request_(std::move(request)), stop_(std::move(stop)) {}
-  // Whoever never ran it leaves no trace either.
+  // A request that was never run leaves no trace either.
   ~RequestWork() override { forget(); }
 
   std::optional<Reply> run(const Tell& tell) override {
@@ -217,7 +217,7 @@ class Conversation::Inside::RequestWork : public Work {
       try {
         reply = request_.method == "tools/call" ? call_tool(tell) : read_resource();
       } catch (const std::exception& error) {
-        // A library's, that nobody caught where it came from: our own fault, and no reason to end.
+        // A library's exception that was not caught where it came from: our own fault, and no reason to end.
         reply = error_reply(request_.id, {kInternalError, fmt::format("internal error: {}", error.what())});
       }
     }
@@ -291,7 +291,7 @@ Taken Conversation::Inside::take(Json message, const MessageHeaders* headers) {
   const Json* id = message.find("id");
   const Json usable_id = id && is_id(*id) ? *id : Json(nullptr);
   const Json* method = message.find("method");
-  // An answer: we ask clients nothing, so it is to nobody.
+  // An answer: the server asks clients nothing, so it is ignored.
   if (!method && id && (message.contains("result") || message.contains("error"))) return {};
   const Json* version = message.find("jsonrpc");
   if (!version || *version != "2.0") return refused(usable_id, kInvalidRequest, "\"jsonrpc\" must be \"2.0\"");

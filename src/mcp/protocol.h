@@ -30,7 +30,7 @@ inline constexpr int kTooBusy = -32000;
 
 // What is longer is no message.
 inline constexpr std::size_t kMostMessageBytes = std::size_t{8} << 20;
-// So many requests of one client are worked on at once; more are refused.
+// The number of requests of one client that are worked on at once; more are refused.
 inline constexpr std::size_t kMostAtOnce = 32;
 
 // A message that goes out; `error` is the code of the error in it, if any.
@@ -46,7 +46,7 @@ using Tell = std::function<void(const std::string& notification)>;
 class Work {
  public:
   virtual ~Work() = default;
-  // None where it was cancelled: then nobody is answered.
+  // None where it was cancelled: then nothing is sent.
   virtual std::optional<Reply> run(const Tell& tell) = 0;
   virtual void cancel() = 0;
 };

@@ -5,8 +5,8 @@ namespace kw::mcp {
 
 class Desk;
 
-// Serves until `in` ends, or nobody reads `out` any more. What was asked before the end is still answered, waits as far
-// as they are; what is being judged then is left to whoever owns the desk.
+// Serves until `in` ends, or the reader of `out` is gone. What was asked before the end is still answered, waits as far
+// as they are; what is being judged then is left to the owner of the desk.
 void serve_descriptors(Desk& desk, int in, int out);
 
 }  // namespace kw::mcp

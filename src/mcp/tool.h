@@ -19,7 +19,7 @@ struct ToolCall {
   const Json& arguments;
   Desk& desk;
   std::string client;    // who calls
-  std::stop_token stop;  // when nobody waits for the answer any more
+  std::stop_token stop;  // when the answer is not waited for any more
   // Tells how far it is, where the client asked for that; else it does nothing.
   std::function<void(const std::string& message)> progress;
 };

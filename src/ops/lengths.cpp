@@ -101,7 +101,7 @@ class Drawing {
   static constexpr double kEqualShare = 0.15;
   static constexpr double kTurnedShare = 0.2;    // of telling ones
   static constexpr std::size_t kOneLongIn = 12;  // shapes, at most
-  // All of them together may cost so many times the task's own shape, or this.
+  // All of them together may cost this multiple of the task's own shape, or the least below.
   static constexpr double kTimesCost = 10;
   static constexpr Size kFloor{.elements = 1 << 21, .flops = 4e7};
   // Nor do they cost more than this: a GPU's task has small hidden shapes, which a CPU's reference can afford.

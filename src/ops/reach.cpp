@@ -14,7 +14,7 @@ namespace {
 constexpr double kHeadroom = 8;
 // A function of one element that says what infinity gives passes through little more than its argument.
 constexpr double kHeadroomOfOne = 2;
-// An input that is anywhere spans so many powers of two, or all that are below.
+// The powers of two that an input without limits spans; or all that are below.
 constexpr double kWindow = 40;
 constexpr double kNarrowWindow = 20;
 constexpr double kNarrowShare = 0.3;

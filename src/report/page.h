@@ -1,4 +1,4 @@
-// The report that people look at: one HTML file that holds everything it shows and asks nobody for anything.
+// The report that people look at: one HTML file that holds everything it shows and loads nothing.
 //
 // The page's structure, looks and scripts are the files of report/; the plotting library is d3's, from its Debian
 // package. What comes from the record was partly written by strangers (names, sources, what a compiler quoted): it

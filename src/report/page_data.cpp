@@ -30,7 +30,6 @@ Json parsed(const std::string& text) {
   return json.is_discarded() ? Json(nullptr) : json;
 }
 
-// A member that is an object, or an empty one.
 // What is not there, or is no text, is an empty one: what was imported may hold anything.
 std::string text_at(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
@@ -124,14 +123,16 @@ Json facts_of(const Json& facts) {
   }
   if (!rows.empty()) return rows;
   // As records had them before facts were rows.
-  const Json cpu = object_at(facts, "cpu");
-  std::string caches;
-  for (const Json& cache : list_at(cpu, "caches")) {
-    caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", text_at(cache, "name"),
-                          size_text(number_at(cache, "size_bytes")));
+  for (const auto& [target, own] : facts.items()) {
+    if (list_at(own, "caches").empty()) continue;
+    std::string caches;
+    for (const Json& cache : list_at(own, "caches")) {
+      caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", text_at(cache, "name"),
+                            size_text(number_at(cache, "size_bytes")));
+    }
+    rows.push_back({{"name", "caches"}, {"text", caches}});
+    rows.push_back({{"name", "vectors"}, {"text", text_at(own, "vector")}});
   }
-  rows.push_back({{"name", "caches"}, {"text", caches}});
-  rows.push_back({{"name", "vectors"}, {"text", text_at(cpu, "vector")}});
   return rows;
 }
 

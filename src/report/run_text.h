@@ -14,7 +14,7 @@
 namespace kw::report {
 
 struct ShownState {
-  std::string name;          // "working", "done"; a run that nobody works on and that is not done is "stopped"
+  std::string name;          // "working", "done"; a run that no program works on and that is not done is "stopped"
   std::optional<int> owner;  // the process that works on it
 };
 ShownState state_of(const store::Store& store, const store::RunSummary& run);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kLongestBar = 40;
 constexpr int kShortestBar = 5;
 
-// At most so many letters, none of which steers the terminal.
+// Cut to this number of letters, without control characters.
 std::string cut(const std::string& text, int most) {
   std::string kept;
   int letters = 0;

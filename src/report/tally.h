@@ -1,5 +1,5 @@
 // Where a long piece of work stands, in words: the lines of a live block, a plain line now and then, the summary at the
-// end. Counts and texts only; whoever shows them brings the clock and the terminal (runs/progress.h).
+// end. Counts and texts only; the clock and the terminal belong to what shows them (runs/progress.h).
 #pragma once
 
 #include <cstdint>

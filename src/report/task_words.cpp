@@ -10,20 +10,8 @@
 namespace kw::report {
 namespace {
 
-Json tensor(const std::string& name, const char* role, const TensorType& type) {
+Json tensor(const std::string& name, std::string_view role, const TensorType& type) {
   return {{"name", name}, {"role", role}, {"dtype", kw::name_of(type.dtype)}, {"shape", type.shape.lengths()}};
-}
-
-const char* words_of(Role role) {
-  switch (role) {
-    case Role::input:
-      return "input";
-    case Role::weight:
-      return "weight";
-    case Role::constant:
-      break;
-  }
-  return "constant";
 }
 
 // An attribute may be a list as long as a weight.
@@ -43,7 +31,7 @@ Status add_meaning(const std::string& text, Json& json) {
     if (std::ranges::find(json["meaning"], entry) == json["meaning"].end()) json["meaning"].push_back(entry);
   }
   for (const ops::GraphInput& input : graph.inputs) {
-    json["tensors"].push_back(tensor(input.name, words_of(input.role), input.type));
+    json["tensors"].push_back(tensor(input.name, report::name_of(input.role), input.type));
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const std::string& name = graph.names[static_cast<std::size_t>(graph.outputs[i])];
@@ -58,6 +46,18 @@ Status add_meaning(const std::string& text, Json& json) {
 }
 
 }  // namespace
+
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::input:
+      return "input";
+    case Role::weight:
+      return "weight";
+    case Role::constant:
+      return "constant";
+  }
+  return "";
+}
 
 Json words_of(const store::TaskSnapshot& task) {
   Json json = {{"name", task.name},

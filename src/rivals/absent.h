@@ -1,4 +1,4 @@
-// A rival that was named and is not there: every verdict says so, and nobody can take it for one that was compared
+// A rival that was named and is not there: every verdict says so, and it cannot be taken for one that was compared
 // with.
 #pragma once
 

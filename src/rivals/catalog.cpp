@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kMostInstallTime = 900s;
-// Nobody waits again for what failed this long ago or less, unless it is asked for by name.
+// An installation that failed this long ago or less is not tried again, unless it is asked for by name.
 constexpr auto kFailureLasts = 1h;
 // Written last, with the packages in it.
 constexpr char kStamp[] = "installed.txt";
@@ -62,7 +62,7 @@ std::string last_words(const std::string& text) {
   return begin == std::string::npos ? text : text.substr(begin);
 }
 
-// How pip words that it reaches nobody.
+// pip's words for no network.
 bool tells_of_no_network(const std::string& text) {
   constexpr std::string_view kSigns[] = {"NewConnectionError",     "ConnectTimeoutError", "Failed to establish",
                                          "Network is unreachable", "name resolution",     "ProxyError"};

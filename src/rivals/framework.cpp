@@ -24,9 +24,9 @@ using namespace std::chrono_literals;
 using judge::FrameworkFailure;
 using judge::FrameworkStatus;
 
-// A model has the same weights every time: so it is converted once. Nobody but the frameworks sees them.
+// A model has the same weights every time: so it is converted once. Only the frameworks see them.
 constexpr std::uint64_t kWeightsSeed = 20260;
-// Settings are compared by so many calls, or fewer where they are long.
+// The number of calls that settings are compared by; fewer where calls are long.
 constexpr int kTrialCalls = 15;
 constexpr double kTrialNs = 300e6;
 constexpr int kOverheadCalls = 512;
@@ -327,7 +327,7 @@ SettingTrial Framework::tried(const targets::Instance& instance, int threads) {
   const auto model = model_of(instance);
   if (!model.ok()) return {.why = model.error().message};
   if (const auto kept = read_file(trial_file(*model, threads)); kept.ok()) return trial_from_json(*kept);
-  // The task that it was in is left: whoever wants it enters it again.
+  // It leaves the task that it was in, which has to be entered again.
   entered_.clear();
   return try_all(*model, instance, threads);
 }

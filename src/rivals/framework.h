@@ -50,7 +50,7 @@ class Framework final : public judge::FrameworkRival {
   // Elsewhere than on this machine.
   static Framework open_at(std::unique_ptr<Site> site, RivalFile rival, Patience patience = {});
 
-  // Starts its process and does not wait for it: whoever will need it soon has other things to do meanwhile.
+  // Starts its process and does not wait for it: a caller that will need it soon can do other things meanwhile.
   void start();
 
   // Its worker has room for two models: the task's, and one with next to nothing in it.

@@ -23,7 +23,7 @@ class Here final : public Site {
   }
   Result<Stage> make_stage(const targets::Instance& instance, int calls) override {
     Stage stage;
-    KW_TRY(const targets::Target target, targets::target_of(judge::kUsualDevice));
+    KW_TRY(const targets::Target target, targets::target_of(targets::usual_device()));
     KW_TRY(stage.calls, target.make_shared_calls());
     KW_CHECK(lay_out(*stage.calls, instance, calls));
     KW_TRY(stage.outputs, target.make_shared_outputs(*stage.calls));

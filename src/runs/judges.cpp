@@ -15,7 +15,7 @@ namespace {
 // What the judge itself fails on twice is given up.
 constexpr int kMostFailures = 2;
 
-// A candidate that was being judged when so many judges were lost is judged alone from then on.
+// The number of lost judges after which a candidate that they were judging is judged alone.
 constexpr int kLostTogether = 2;
 
 }  // namespace

@@ -49,7 +49,7 @@ class Judges {
 
   // Of a device; `before_opening` is called each time. `wait` sleeps; tests have another clock.
   explicit Judges(
-      std::string device = judge::kUsualDevice, std::function<void()> before_opening = {},
+      std::string device = targets::usual_device(), std::function<void()> before_opening = {},
       Wait wait = [](std::chrono::milliseconds pause) { std::this_thread::sleep_for(pause); })
       : device_(std::move(device)), before_opening_(std::move(before_opening)), wait_(std::move(wait)) {}
 

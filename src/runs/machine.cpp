@@ -27,7 +27,7 @@ Json json_of(const targets::RoofTable& table) {
 }  // namespace
 
 std::string machine_identity(const std::string& device) {
-  // Only its hash leaves this function: the number itself is nobody's business.
+  // Only its hash leaves this function: the number itself identifies the machine.
   const auto number = read_file("/etc/machine-id", 4096);
   return store::sha256(targets::facts_of(device).identity + (number.ok() ? *number : "")).substr(0, 32);
 }

@@ -1,4 +1,5 @@
-// Who is told how far the work on a run is: a terminal, a file of events, nobody. The work itself prints nothing.
+// Where the progress of work on a run goes: to a terminal, to a file of events, nowhere. The work itself prints
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class Observer {
   // A search's best so far, by its own measure; `rival` is what that is against.
   virtual void best(const std::string& /*task*/, const std::string& /*candidate*/, double /*speedup*/,
                     const std::string& /*rival*/) {}
-  // So many more of plan.total are done.
+  // This many more of plan.total are done.
   virtual void advance(std::int64_t /*count*/) {}
   virtual void error(store::EventKind /*kind*/, const std::string& /*text*/) {}
   // A line for a person who watches.

@@ -84,7 +84,7 @@ Json json_of(const Order& order) {
                {"budget_s", rules.budget_s}, {"pairs", rules.pairs ? Json(*rules.pairs) : Json(nullptr)},
                {"timed", rules.timed},       {"rivals", order.rivals},
                {"fresh", order.fresh}};
-  if (rules.device != judge::kUsualDevice) json["device"] = rules.device;
+  if (rules.device != targets::usual_device()) json["device"] = rules.device;
   if (order.kind == store::RunKind::batch) return json;
   Json& terms = order.kind == store::RunKind::search ? json["search"] : json["agents"];
   terms = order.kind == store::RunKind::search ? json_of(order.search) : json_of(order.author);
@@ -119,7 +119,7 @@ Status read_judging(const Json& json, Order& order) {
   if (!json.at("pairs").is_null()) order.rules.pairs = json.at("pairs").get<int>();
   order.rules.timed = json.at("timed");
   order.fresh = json.at("fresh");
-  order.rules.device = json.value("device", judge::kUsualDevice);
+  order.rules.device = json.value("device", targets::usual_device());
   order.rivals = json.value("rivals", "none");
   return {};
 }

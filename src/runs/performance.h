@@ -16,7 +16,7 @@ namespace kw::runs {
 std::string counted_form(const ops::Graph& graph);
 
 // `least` is null where it is not known; `code` is what the target says of the built kernel, or empty. Times are handed
-// through `mark`, so that whoever sends them on can tell what a clock said.
+// through `mark`, so that a caller that sends them on can tell what came from a clock.
 using Mark = std::string (*)(const std::string& fact);
 std::string performance_text(const ops::Graph& graph, const Verdict& verdict, const targets::LeastTime* least,
                              const std::string& code, Mark mark = nullptr);

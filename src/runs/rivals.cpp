@@ -196,7 +196,7 @@ Result<std::vector<judge::FrameworkRival*>> Rivals::of(const Task& task, int thr
     if (!trial.right()) continue;
     if (best == nullptr || trial.net_ns() < least_ns) best = framework.get(), least_ns = trial.net_ns();
   }
-  // Where nobody is right, the tables say of each why.
+  // Where no framework is right, the tables say of each why.
   if (best == nullptr) return all;
   return std::vector<judge::FrameworkRival*>{best};
 }

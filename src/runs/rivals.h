@@ -37,9 +37,9 @@ class Rivals {
   std::string names() const;
 
   // Those for a task: all, or with "best" the one that was the fastest of those that run it right, in a timing that is
-  // kept; whoever was not timed on this task yet is timed now. The judge measures it again, side by side.
+  // kept; a framework that was not timed on this task yet is timed now. The judge measures it again, side by side.
   Result<std::vector<judge::FrameworkRival*>> of(const Task& task, int threads) const;
-  // Starts their processes, for whoever will need them soon and has other things to do meanwhile.
+  // Starts their processes, for a caller that needs them soon and does other things meanwhile.
   void start() const;
 
  private:

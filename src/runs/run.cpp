@@ -152,7 +152,7 @@ Result<Ended> work_on(Run& run, Work& work, Observer& observer, bool is_resumed)
     KW_CHECK(run.note(store::EventKind::resumed, fmt::format("{} of {} left", work.items(), work.plan(run).total)));
   }
   if (work.items() > 0) observer.plan(work.plan(run));
-  // Where the state cannot be written, the run is open and nobody holds it: resumable all the same.
+  // Where the state cannot be written, the run is open and not locked: resumable all the same.
   const auto stopped = [&](const std::string& why) {
     [[maybe_unused]] const Status noted = run.end(false, why);
     observer.end(store::RunState::stopped);

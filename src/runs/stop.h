@@ -22,8 +22,8 @@ class Stop {
   void ask() { asked_ = true; }
   bool asked() const { return asked_; }
 
-  // Writes down where the work stands, from any thread, while the work may still go on: whoever ends the program calls
-  // it after ask().
+  // Writes down where the work stands, from any thread, while the work may still go on: the thread that ends the
+  // program calls it after ask().
   void say_last_words();
 
   // While it lives, `say` is what say_last_words calls. Its end waits for words that are being said.

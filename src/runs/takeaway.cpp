@@ -228,7 +228,7 @@ std::string thread_text(const CInterface& interface) {
 // `vectors` is what the device says of its own: "avx512f, 512 bits, 32 registers".
 std::string processor_text(const std::string& vectors, const std::string& machine) {
   return fmt::format(
-      "It is built for the processor that -march names (native unless said), and runs on that and better ones. "
+      "It is built for the processor that -march names (native by default), and runs on that and better ones. "
       "Measured on {}{}.",
       compose::remark(machine), vectors.empty() ? "" : fmt::format(", built for its vectors ({})", vectors));
 }

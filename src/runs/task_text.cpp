@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ops/draw.h"
 #include "ops/lengths.h"
+#include "report/task_words.h"
 #include "runs/performance.h"
 #include "suites/notation.h"
 #include "targets/target.h"
@@ -163,7 +164,7 @@ void print_tensors(const ops::Graph& graph, std::ostream& out) {
   };
   out << "\ntensors\n";
   for (const ops::GraphInput& input : graph.inputs)
-    line(runs::name_of(input.role), input.name, input.type, spread_text(input));
+    line(report::name_of(input.role), input.name, input.type, spread_text(input));
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const TensorType type = graph.output_type(i);
     line("output", graph.names[static_cast<std::size_t>(graph.outputs[i])], type,
@@ -228,23 +229,11 @@ Json as_json(const Task& task, const ops::Graph& graph, const Example& example,
 
 }  // namespace
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::input:
-      return "input";
-    case Role::weight:
-      return "weight";
-    case Role::constant:
-      return "constant";
-  }
-  return "";
-}
-
 Json summary_of(const Task& task, const ops::Graph& graph) {
   Json inputs = Json::array();
   for (const ops::GraphInput& input : graph.inputs) {
     Json entry = tensor(input.name, input.type);
-    entry["role"] = runs::name_of(input.role);
+    entry["role"] = report::name_of(input.role);
     inputs.push_back(std::move(entry));
   }
   Json outputs = Json::array();

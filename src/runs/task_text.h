@@ -13,8 +13,6 @@
 
 namespace kw::runs {
 
-std::string_view name_of(Role role);  // "input", "weight", "constant"
-
 // {"name", "category", "operator", "suite", "inputs", "outputs", "flops", "bytes"}; a tensor is {"name", "dtype",
 // "shape"}, an input also has its "role": "input", "weight" or "constant".
 Json summary_of(const Task& task, const ops::Graph& graph);
@@ -23,9 +21,9 @@ Json summary_of(const Task& task, const ops::Graph& graph);
 std::string summaries_as_text(const std::vector<Json>& rows);
 
 // Meaning, tensors, tolerance, cost and a worked example on the smallest shape: what `kw show` prints.
-Result<std::string> task_as_text(const Task& task, const std::string& device = judge::kUsualDevice);
+Result<std::string> task_as_text(const Task& task, const std::string& device = targets::usual_device());
 // The same as one object: the keys of summary_of and nodes, meaning, lengths, opset, tolerance, least_time_ns, note,
 // degenerate, example.
-Result<std::string> task_as_json(const Task& task, const std::string& device = judge::kUsualDevice);
+Result<std::string> task_as_json(const Task& task, const std::string& device = targets::usual_device());
 
 }  // namespace kw::runs

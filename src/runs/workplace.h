@@ -16,7 +16,7 @@ namespace kw::runs {
 
 class Workplace {
  public:
-  explicit Workplace(store::Store& store, const std::string& device = judge::kUsualDevice,
+  explicit Workplace(store::Store& store, const std::string& device = targets::usual_device(),
                      std::function<void()> before_opening_a_judge = {})
       : store_(store), judges_(device, std::move(before_opening_a_judge)) {}
   Workplace(const Workplace&) = delete;

@@ -15,8 +15,8 @@
 namespace kw::sandbox {
 namespace {
 
-// Users that nobody else is, neither another child nor another warden's: the system's limit of processes counts by
-// user.
+// Users that no other process has, neither another child nor another warden's: the system's limit of processes counts
+// by user.
 constexpr uid_t kFirstUser = 1'879'048'192;
 constexpr uid_t kUsersOfAWarden = 64;
 

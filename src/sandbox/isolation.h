@@ -1,5 +1,5 @@
 // How well this machine lets us lock something up, part by part. A container or a user without rights may lack some;
-// the sandbox goes on with what there is, and whoever reads a verdict is told.
+// the sandbox goes on with what there is, and the verdict says so.
 #pragma once
 
 #include <cstdint>

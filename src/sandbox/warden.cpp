@@ -69,7 +69,7 @@ void arrange_descriptors(Job& job) {
   if (!mount_work_folder(confinement, isolation)) ::_exit(kNotConfined);
   if (role.before != nullptr && !role.before(job)) ::_exit(kNotConfined + 1);
   if (!drop_rights(confinement, isolation)) ::_exit(kNotConfined + 2);
-  // Becoming another user has undone this. Who is orphaned by now has nobody to end it later.
+  // Becoming another user has undone this. A process that is orphaned by now would not be ended later.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!isolation.processes && ::getppid() == 1) ::_exit(kNotConfined);
   if (!filter_files(confinement, isolation)) ::_exit(kNotConfined + 3);
@@ -86,7 +86,7 @@ class Warden {
   }
 
   int serve() {
-    // Clients stop and continue children between measurements; nobody need wake up for that.
+    // Clients stop and continue children between measurements; no process needs to wake up for that.
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     usual.sa_flags = SA_NOCLDSTOP;

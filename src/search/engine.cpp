@@ -52,7 +52,7 @@ class Search {
 
   Result<Found> run() {
     KW_TRY(quick_check_, judge::make_quick_check(*plan_.task));
-    const std::size_t at_once = 2 * std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    const std::size_t at_once = 2 * judge_.device().builds_at_once();
     KW_CHECK(find_reference());
     while (!spent()) {
       std::size_t most = at_once;

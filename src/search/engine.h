@@ -61,10 +61,10 @@ Result<Found> search(judge::Judge& judge, const SearchJob& plan);
 
 // The case that judges a point of the space in full.
 judge::Case case_of(const Task& task, const Space& space, const Point& point, int threads = 1, bool cold = false,
-                    const std::string& device = judge::kUsualDevice);
+                    const std::string& device = targets::usual_device());
 
 // Judges the best of a search in full, one after the other until one is accepted; those that the search could not tell
-// apart race each other first. `rules` says against whom and how long. `judged` is called with each verdict, the last
+// apart race each other first. `rules` holds the rivals and the time. `judged` is called with each verdict, the last
 // of which is the winner's, or the last failure.
 using Judged =
     std::function<Status(const Point& point, const judge::Case& asked, const Verdict& verdict, double spent_s)>;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kOfKernels = 0.5;
 constexpr double kOfDimensions = 0.3;
 constexpr double kOfPairs = 0.1;
-// Numbers that are so many times apart (log2) have little to say about each other.
+// Length scale in powers of two: tunables farther apart than this say little about each other.
 constexpr double kReach = 1.5;
 // The correlation of two like tasks' times.
 constexpr double kAcrossTasks = 0.8;

@@ -2,8 +2,8 @@
 //
 //   [device.phone]
 //   on = "adb:R58M123ABC"
-//   core = 7               # where kernels are timed; the strongest unless said
-//   python = "python3.12"  # what runs frameworks there; python3 unless said
+//   core = 7               # where kernels are timed; default: the strongest
+//   python = "python3.12"  # what runs frameworks there; default: python3
 //   mnn = "/data/local/tmp/libMNN.so"  # or a framework's own library there: mnn, ncnn, onnxruntime
 #pragma once
 

@@ -40,7 +40,7 @@ struct ConfigFile {
   bool is_own = false;  // the user's, and not one that came with a folder
 };
 
-// Where the user's own lies, whoever may have put it there.
+// Where the user's own lies.
 fs::path own_config() { return config_folder() / kFile; }
 
 // The user's own first: what comes later wins. A file that others own or may write to is not among them.
@@ -175,7 +175,7 @@ const std::vector<Setting>& all_settings() {
       {"store", Kind::path, "where the record lies"},
       {"threads", Kind::number, "how many threads a kernel may use in kw eval and kw optimize"},
       {"budget", Kind::number, "seconds that the timing of a kernel may take in kw eval"},
-      {"author", Kind::text, "who writes the kernels of a batch"},
+      {"author", Kind::text, "the author of the kernels of a batch"},
       {"model", Kind::tables, "language models: a table [model.NAME] each, see kw ask --help"},
   };
   return settings;

@@ -62,7 +62,7 @@ class Statement {
 
 class Database {
  public:
-  // frozen: nobody writes it meanwhile and nothing can be written beside it, as on a disk that is mounted read-only.
+  // frozen: it is not written meanwhile and nothing can be written beside it, as on a disk that is mounted read-only.
   enum class Access { frozen, read, write, create };
   static Result<Database> open(const std::filesystem::path& file, Access access);
   // An empty one that is gone with this object.

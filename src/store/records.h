@@ -187,7 +187,7 @@ struct RunSummary {
   // The geometric mean of the accepted ones' speed-ups against the first rival, of every item that has one.
   std::optional<double> speedup;
   std::string rival;  // its name
-  // More than one of either: the mean is over things that do not compare, and whoever shows it says so.
+  // More than one of either: the mean is over things that do not compare, and what shows it must say so.
   int machines = 0;
   bool rival_changed = false;  // one task was timed against several versions of it
   // Begun here; otherwise imported, or of a record that came from elsewhere (store/seal.h): nothing that it names is

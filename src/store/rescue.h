@@ -15,7 +15,7 @@ struct Rescued {
     std::string name;
     std::int64_t saved = 0;    // rows
     std::int64_t dropped = 0;  // rows that could be read, but rest on others that could not
-    bool damaged = false;      // some rows could not be read; nobody knows how many
+    bool damaged = false;      // some rows could not be read; how many is not known
   };
   std::vector<Table> tables;
   std::int64_t verdicts = 0;

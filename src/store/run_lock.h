@@ -15,7 +15,7 @@ class RunLock {
  public:
   // Fails where another program works on the run, with its process id.
   static Result<RunLock> take(const std::filesystem::path& folder, std::int64_t run);
-  // The process that works on it; none where nobody does.
+  // The process that works on it; none where no process does.
   static std::optional<int> owner(const std::filesystem::path& folder, std::int64_t run);
 
   RunLock(RunLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -138,7 +138,7 @@ Result<Store> Store::open_existing(const fs::path& folder) {
     KW_CHECK(bring_forward(store.database_, schema_steps()));
     return store;
   }
-  // Whoever may only read, reads.
+  // Without the right to write, it is opened for reading.
   KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::read));
   if (!store.database_.number("PRAGMA user_version").ok()) {
     KW_TRY(store.database_, Database::open(file_in(folder), Database::Access::frozen));

@@ -87,7 +87,7 @@ struct IsolationPart {
   std::string needs = {};
 };
 
-// What is known of a kernel besides its code, to whoever looks into that.
+// What is known of a kernel besides its code, for reading its machine code.
 struct CodeQuestion {
   // Where calls were at random moments (LoadedKernel::run_sampled); empty: not known.
   std::span<const std::uint64_t> samples = {};

@@ -5,6 +5,9 @@
 
 namespace kw::targets {
 
+// Where kernels run unless a device is named.
+const std::string& usual_device();
+
 // "ssh" of "ssh:me@board#3".
 std::string scheme_of(const std::string& device);
 

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
+#include <thread>
 
 #include "base/nearest.h"
 #include "targets/names.h"
@@ -16,6 +18,16 @@ std::vector<Target> all_targets() {
   std::vector<Target> all;
   for (const Maker make : table) all.push_back(make());
   return all;
+}
+
+const std::string& usual_device() {
+  static const std::string device = [] {
+    const std::vector<Target> all = all_targets();
+    const auto usual = std::ranges::find_if(all, &Target::is_usual);
+    assert(usual != all.end());
+    return usual->first_device();
+  }();
+  return device;
 }
 
 std::string scheme_of(const std::string& device) { return device.substr(0, device.find_first_of(":#")); }
@@ -101,6 +113,9 @@ BuildOptions build_options(const std::string& device) {
   const auto target = target_of(device);
   return target.ok() && target->build_options ? target->build_options() : BuildOptions();
 }
+
+// They are built on this machine.
+std::size_t Device::builds_at_once() const { return std::max(1u, std::thread::hardware_concurrency()); }
 
 Result<CodeNotes> Device::look_into(const Built&, const CodeQuestion&) const {
   return fail("nothing can be said of code that was built for {}", name());

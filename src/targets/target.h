@@ -25,6 +25,7 @@
 #include "core/verdict.h"
 #include "targets/about.h"
 #include "targets/instance.h"
+#include "targets/names.h"
 #include "targets/worker.h"
 
 namespace kw::targets {
@@ -42,7 +43,7 @@ class Built {
   virtual ~Built() = default;
 
   bool ok() const { return reason.empty(); }
-  // The code as bytes, for whoever wants to look into it.
+  // The code as bytes.
   virtual Result<std::string> code() const = 0;
 
   Reason reason;  // none: it was built
@@ -70,7 +71,7 @@ class Outputs {
   virtual void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const = 0;
 };
 
-// Some calls of one shape in the device's memory: the inputs, which everyone who is compared reads and nobody can
+// Some calls of one shape in the device's memory: the inputs, which every compared kernel reads and none can
 // write.
 class Calls {
  public:
@@ -85,7 +86,7 @@ class Calls {
   }
   virtual std::size_t count() const = 0;
   virtual void write(std::size_t call, std::size_t input, const Tensor& value) = 0;
-  // What can be reached around an input gets these bytes: whoever reads there must not find zeros.
+  // What can be reached around an input gets these bytes: a kernel that reads there must not find zeros.
   virtual void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) = 0;
   virtual void erase(std::size_t call, std::size_t input) = 0;
   // For a framework, which runs in a process of its own; none where this memory cannot be shared so.
@@ -119,7 +120,7 @@ class LoadedKernel {
   // Calls [first, first + count), untimed.
   virtual Reason run(std::size_t first, std::size_t count, Clock::time_point deadline) = 0;
   // The same of one call, with an eye on every write to its outputs: right before each, the bytes beside them change,
-  // so that whoever writes back there what it read before shows. None: this device cannot.
+  // so that a kernel that writes back what it read there before shows. None: this device cannot.
   virtual std::optional<Reason> run_watched(std::size_t /*call*/, Clock::time_point /*deadline*/) {
     return std::nullopt;
   }
@@ -146,7 +147,7 @@ struct Lap {
   Reason reason;          // why there is none
   double ns = 0;          // of all its calls
   double outside_ns = 0;  // work seen before and after the calls
-  bool clean = true;      // nothing disturbed whoever read the clock
+  bool clean = true;      // nothing interrupted the thread that read the clock
 };
 
 // The right to time on a device, for one at a time, as long as it lives.
@@ -171,7 +172,7 @@ class Turn {
   virtual bool watches_clock() const = 0;
   // The core that a framework's process is to run on.
   virtual int core() const = 0;
-  // What the device was like since the turn began; none where nobody watches it.
+  // What the device was like since the turn began; none where it is not watched.
   virtual std::optional<Conditions> conditions() const { return std::nullopt; }
 };
 
@@ -198,7 +199,9 @@ class Device {
   // What the tensors of a group of timed calls may take, and how many calls there may be.
   virtual std::uint64_t group_bytes() const = 0;
   virtual std::size_t most_calls() const = 0;
-  // No kernel can take less; none where nothing is known for so many threads.
+  // How many kernels may be built and examined at the same time; nothing is timed meanwhile.
+  virtual std::size_t builds_at_once() const;
+  // No kernel can take less; none where it is not known for this number of threads.
   virtual std::optional<double> least_time_ns(const Cost& cost, int threads) const = 0;
   // False where times say nothing of a real device (an emulator): kernels are timed, and no difference is claimed.
   virtual bool claims_speed() const { return true; }
@@ -220,7 +223,10 @@ struct Target {
   // All that makes a verdict another one here: the machine and the tools that build. Quick, and opens nothing.
   std::function<std::string(const std::string& device)> identity;
 
+  bool is_usual = false;                  // of one target: kernels run there where no device is named
   std::string usual_device = {};          // where only the target is named; empty: it is called like the target
+  std::string names = {};                 // of its devices, for help: "ssh:USER@HOST, adb:SERIAL"
+  std::vector<std::string> offered = {};  // devices that are listed without a table in kw.toml
   std::vector<std::string> schemes = {};  // what else its devices' names may begin with: "ssh" of ssh:HOST
   // What follows opens no device.
   // Why no kernel can run on such a device of this machine; "": one can. Building may still be possible.
@@ -237,6 +243,7 @@ struct Target {
   // The right, straightforward kernel of a task, as source text; empty: the one in C++ that compose/plain.h makes.
   std::function<Result<std::string>(const ops::Graph& graph)> plain_kernel = {};
   std::string techniques = {};     // the folder of kernels/ with this target's techniques; empty: there are none
+  bool offers_parts = false;       // kernels may include those of compose/parts.h
   compose::Composer compose = {};  // how their kernels are written; empty: in C++ (compose/compose.h)
   // The command with which a person builds NAME + the source's ending; empty: kernels cannot be taken away.
   std::function<std::string(const std::string& name, const Choice& choice)> build_command = {};
@@ -246,6 +253,8 @@ struct Target {
   // Frameworks run on this device, beside the kernels (Device::workers).
   std::function<bool(const std::string& device)> runs_frameworks = {};
   std::string takeaway = {};  // a folder of kernels/ with what comes beside a kernel that is taken away
+  // Removes what kw keeps on a device, and says which folder that was; "": there was none. Empty: nothing is kept.
+  std::function<Result<std::string>(const std::string& device)> clean = {};
 
   std::string first_device() const { return usual_device.empty() ? name : usual_device; }
 };

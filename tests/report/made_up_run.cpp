@@ -47,7 +47,7 @@ Verdict rejection(const std::string& task, Random& random) {
       {VerdictStage::verify, "wrong in {} of 131072 elements; the first is y[{}] = 0.25, not 0.5 (typical values)"},
       {VerdictStage::hidden,
        "wrong in {} of 713 elements; the first is y[{}] = 0, not 1.5 (typical values, N=23 D=31)"},
-      {VerdictStage::guard, "touched memory that is not its own: {} bytes behind the end of input 0 (x)"},
+      {VerdictStage::guard, "touched memory that is not its own: {} bytes past the end of input 0 (x)"},
       {VerdictStage::precision, "its error is {} times what is allowed: it computes in half precision"},
       {VerdictStage::behaviour, "a second call with the same inputs gave other bits in {} elements"},
       {VerdictStage::time, "it did not end within {} s"},

@@ -52,7 +52,7 @@ Result<int> run_ask(const Arguments& arguments, std::ostream& out) {
 Command ask() {
   std::vector<Option> options = {
       {.name = "QUESTION", .help = "what is asked", .required = true},
-      {.name = "--system", .value = "TEXT", .help = "what the model is told before"},
+      {.name = "--system", .value = "TEXT", .help = "system message for the model"},
       {.name = "--most-tokens", .value = "N", .help = "the longest answer (8192)"},
       {.name = "--json", .help = "one JSON object: model, text, whole, trouble, usage, tries, spent_s, cost_usd"}};
   for (Option& option : model_options()) options.push_back(std::move(option));

@@ -69,18 +69,8 @@ Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
   order.rules.budget_s = kConfirm_s;
   KW_TRY(order.rules.device, device_of(arguments));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
-  order.rivals = rivals.names();
-  const bool asks_model = wants_model(arguments);
-  if (!arguments.has("--tasks") && !asks_model) know_roofs(order.rules.device);
-  KW_TRY(const auto progress, open_progress(arguments));
-  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
-  if (asks_model) {
-    KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
-    return print_author_run(terminal, done);
-  }
-  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
-  return work_on_search(terminal, run, rivals);
+  if (!arguments.has("--tasks") && !wants_model(arguments)) know_roofs(order.rules.device);
+  return begin_search(arguments, std::move(order), rivals, out);
 }
 
 }  // namespace
@@ -108,24 +98,26 @@ Command bench() {
           "\n\n" +
           progress_description(),
       .options = with_progress_options(
-          {{.name = "SUITE", .help = "which suite; mobilekernelbench unless said", .completes = Completes::suite},
+          {{.name = "SUITE", .help = "the suite (default: mobilekernelbench)", .completes = Completes::suite},
            {.name = "--tasks",
             .value = "NAMES",
             .help = "only these: names or categories with commas; Conv* means all that begin so, conv a category"},
            {.name = "--level", .value = "N", .help = "only tasks of this level, of a suite that has levels"},
            {.name = "--shrink",
             .help = "tasks too large for this machine with their longest lengths halved until they fit"},
-           {.name = "--budget", .value = "TIME|N", .help = "of the search for each task: 30s, 20; unless said 3s"},
+           {.name = "--budget",
+            .value = "TIME|N",
+            .help = "what the search may spend on each task, a time or a number of candidates: 30s, 20 (default: 3s)"},
            {.name = "--within",
             .value = "TIME",
-            .help = "of the whole, shared among the tasks: 20m; unless said 18m, or no limit with --budget"},
+            .help = "time for the whole, shared among the tasks: 20m (default: 18m; with --budget no limit)"},
            target_option(),
            author_option(),
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
            rival_option(),
-           {.name = "--seed", .value = "N", .help = "of the strategies; 1 unless said"},
+           {.name = "--seed", .value = "N", .help = "seed of the search strategies (default: 1)"},
            store_option(),
            {.name = "--json", .help = "one object at the end"}}),
       .examples = {"kw bench --tasks Relu,ReduceL1 --budget 2 --rival none --quiet",

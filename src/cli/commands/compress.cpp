@@ -1,6 +1,5 @@
 // kw compress: a language model with fewer numbers, its linear layers as two thin factors each.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <ostream>
@@ -9,6 +8,7 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/commands.h"
+#include "cli/engine_at_terminal.h"
 #include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
@@ -72,13 +72,7 @@ Result<int> run_compress(const Arguments& arguments, std::ostream& out) {
   if (arguments.has("--page")) return write_page(arguments, out);
   KW_TRY(const Json request, request_of(arguments));
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
-  const bool live = ::isatty(STDERR_FILENO);
-  KW_TRY(const Json done, llm::ask_engine(request, static_cast<int>(threads), [&](const Json& line) {
-           const Json* progress = line.find("progress");
-           if (progress == nullptr) return;
-           fmt::print(stderr, "{}kw: {}{}", live ? "\r" : "", llm::progress_text(*progress), live ? "\x1b[K" : "\n");
-         }));
-  if (live) fmt::print(stderr, "\r\x1b[K");
+  KW_TRY(const Json done, ask_engine_at_terminal(request, static_cast<int>(threads)));
   if (arguments.has("--json")) {
     out << done.dump(1) << "\n";
     return kYes;

@@ -117,7 +117,7 @@ Result<int> build_corpus(const Arguments& arguments, std::ostream& out) {
     out << Json{{"run", now.name()}, {"planned", now.planned}, {"judged", now.done}, {"right", now.accepted}}.dump()
         << "\n";
   } else {
-    print(out, "{}: {} of {} judged, {} right; kw corpus show {} tells more, kw corpus export writes lines\n",
+    print(out, "{}: {} of {} judged, {} right; kw corpus show {} shows more, kw corpus export writes lines\n",
           now.name(), now.done, now.planned, now.accepted, now.name());
   }
   return code == kBroken ? kBroken : kYes;
@@ -219,10 +219,12 @@ Command corpus() {
            {.name = "--faster", .value = "N", .help = "the least lower end of the speed-up (1)"},
            {.name = "--longest", .value = "N", .help = "bytes of a kernel at most (6000)"},
            {.name = "--alike", .value = "N", .help = "the likeness from which on two kernels count as one (0.85)"},
-           {.name = "--most-alike", .value = "N", .help = "of one kind, kernels of so many tasks stay (2)"},
+           {.name = "--most-alike",
+            .value = "N",
+            .help = "of kernels that are nearly the same, keep those of at most N tasks (2)"},
            {.name = "--held-out", .value = "N", .help = "share of operators and of structures held out (0.08)"},
            {.name = "--hold-out", .value = "OPERATORS", .help = "operators that are held out besides, with commas"},
-           {.name = "--licence", .value = "TEXT", .help = "of kernels that somebody else wrote (NOASSERTION)"},
+           {.name = "--licence", .value = "TEXT", .help = "licence of kernels from other authors (NOASSERTION)"},
            target_option(),
            store_option(),
            {.name = "--json", .help = "objects instead of text"}}),

@@ -1,4 +1,4 @@
-// kw demo: one task from start to end, for whoever sees kw for the first time. Nothing in it is prepared: it searches,
+// kw demo: one task from start to end, for a first look at kw. Nothing in it is prepared: it searches,
 // judges and writes as `kw optimize` and `kw report` do.
 #include <fmt/ranges.h>
 
@@ -70,11 +70,12 @@ Status show_plain(const ops::Graph& graph, std::ostream& out) {
 }
 
 Status show_space(const ops::Graph& graph, const std::string& budget, std::ostream& out) {
-  KW_TRY(const auto techniques, runs::techniques_for(judge::kUsualDevice));
-  KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(judge::kUsualDevice, graph, techniques));
+  KW_TRY(const auto techniques, runs::techniques_for(targets::usual_device()));
+  KW_TRY(std::vector<search::Kernel> kernels, runs::kernels_for(targets::usual_device(), graph, techniques));
   std::vector<std::string> names;
   for (const search::Kernel& kernel : kernels) names.push_back(kernel.technique);
-  KW_TRY(const search::Space space, search::Space::of(std::move(kernels), targets::build_options(judge::kUsualDevice)));
+  KW_TRY(const search::Space space,
+         search::Space::of(std::move(kernels), targets::build_options(targets::usual_device())));
   print(out,
         "  Techniques for it: {}. With their tunables,\n  compilers and flags they make {} kernels; the search has {} "
         "to find a fast one. Each is compiled,\n  compared with the reference on the task's own shape, and timed.\n",
@@ -191,10 +192,10 @@ Command demo() {
           "report page. It is recorded as `kw optimize` is. Exit code 0 where a right kernel was found.\n\n" +
           progress_description(),
       .options = with_progress_options(
-          {{.name = "TASK", .help = "which task; Softmax unless said", .completes = Completes::task},
-           {.name = "--budget", .value = "TIME|N", .help = "of the search; 20s unless said"},
+          {{.name = "TASK", .help = "the task (default: Softmax)", .completes = Completes::task},
+           {.name = "--budget", .value = "TIME|N", .help = "what the search may spend (default: 20s)"},
            rival_option(),
-           {.name = "--out", .value = "DIR", .help = "where kernel and report go; kw-demo unless said"},
+           {.name = "--out", .value = "DIR", .help = "folder for the kernel and the report (default: kw-demo)"},
            store_option()}),
       .examples = {"kw demo --budget 3 --rival none --quiet",
                    "kw demo Relu --budget 2 --rival none --out relu-demo --quiet"},

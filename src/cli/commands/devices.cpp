@@ -8,7 +8,7 @@
 #include "runs/device_report.h"
 #include "settings/devices.h"
 #include "settings/settings.h"
-#include "targets/remote/connect.h"
+#include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
@@ -31,8 +31,11 @@ Result<int> clean_devices(const std::vector<std::string>& names, std::ostream& o
   if (names.empty()) return fail("say which: kw devices clean NAME");
   for (const std::string& name : names) {
     KW_TRY(const std::string device, settings::device_named(name));
-    KW_TRY(const remote::Address address, remote::address_of(device));
-    KW_TRY(const std::string folder, remote::clean(address));
+    KW_TRY(const targets::Target target, targets::target_of(device));
+    std::string folder;
+    if (target.clean) {
+      KW_TRY(folder, target.clean(device));
+    }
     print(out, "{}: {}\n", fit_for_a_line(name),
           folder.empty() ? "keeps nothing" : "removed " + fit_for_a_line(folder));
   }
@@ -44,7 +47,8 @@ Result<int> run_devices(const Arguments& arguments, std::ostream& out) {
   const std::vector<std::string> names = arguments.texts("NAME");
   if (action == "clean") return clean_devices(names, out);
   std::vector<std::string> known = settings::tables_of("device");
-  known.push_back("emulated:aarch64");
+  for (const targets::Target& target : targets::all_targets())
+    known.insert(known.end(), target.offered.begin(), target.offered.end());
   if (action == "check") return check_devices(names.empty() ? known : names, arguments.has("--json"), out);
   if (!action.empty() && action != "list") return fail("kw devices list, check or clean; there is no '{}'", action);
   Json list = Json::array();
@@ -83,8 +87,8 @@ Command devices() {
               "seconds, isolation, parts [{name, there}].\n"
               "\n"
               "check exits 1 where a device cannot be used.",
-          .options = {{.name = "ACTION", .help = "list (unless said), check or clean"},
-                      {.name = "NAME", .help = "which; check: all, unless said", .repeated = true},
+          .options = {{.name = "ACTION", .help = "list (default), check or clean"},
+                      {.name = "NAME", .help = "which devices (check: default all)", .repeated = true},
                       {.name = "--json", .help = "print JSON"}},
           .examples = {"kw devices", "kw devices check emulated:aarch64"},
           .run = run_devices};

@@ -69,7 +69,7 @@ Command export_run() {
       .description =
           "jsonl holds all of the run, raw times included, and `kw import` takes it back on any machine; its lines "
           "are described in src/store/exchange.h. csv is a table with a row for each item. kernels is a folder with "
-          "a source for each item, \"0007_Relu_accepted.cpp\", and the table. The format is told by the name: "
+          "a source for each item, \"0007_Relu_accepted.cpp\", and the table. The format follows from the name: "
           ".jsonl, .csv, or a folder; without --out JSON Lines are printed.",
       .options = {{.name = "RUN", .help = "which run, such as r3", .required = true, .completes = Completes::run},
                   {.name = "--out", .value = "FILE", .help = "a file or a folder", .completes = Completes::file},

@@ -1,4 +1,4 @@
-// kw gym: the judge as a reward for models in training.
+// kw gym: the judge as a reward for programs that train a model.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ Command gym() {
   return {
       .name = "gym",
       .topic = Topic::language_models,
-      .summary = "rewards the kernels of a model in training, over JSON lines",
+      .summary = "rewards kernels for a program that trains a model, over JSON lines",
       .description =
           "Reads a request a line from standard input and answers each with a line on standard output, in the order "
           "of completion: many kernels are built and examined together, one is timed alone. A request is an object: "

@@ -78,7 +78,7 @@ int take_standard_output() {
   return out;
 }
 
-// The warden and all that it holds end with this process, so that nobody has to wait for what is being judged.
+// The warden and all that it holds end with this process: what is being judged need not be waited for.
 [[noreturn]] void end(mcp::Desk& desk) {
   desk.stop();
   ::_exit(kYes);
@@ -139,7 +139,7 @@ Command mcp() {
           "shapes "
           "and expected values stay with the judge.\n\n"
           "Over HTTP every request needs the token that is printed on standard error at the start, or the one in "
-          "KW_MCP_TOKEN: Authorization: Bearer TOKEN. PORT is 8765 unless said; 0 takes any that is free.\n\n"
+          "KW_MCP_TOKEN: Authorization: Bearer TOKEN. The default PORT is 8765; 0 takes a free one.\n\n"
           "It ends when its client closes the connection (or with Ctrl-C); what is not judged then, `kw resume` "
           "judges.",
       .options = {{.name = "PORT", .help = "of --http (8765)"},

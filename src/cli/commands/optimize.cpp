@@ -83,20 +83,13 @@ Result<int> optimize_over(const Arguments& arguments, const Terminal& terminal, 
 Result<int> run_optimize(const Arguments& arguments, std::ostream& out) {
   KW_TRY(runs::Order order, order_of(arguments));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
+  if (!arguments.has("--over")) return begin_search(arguments, std::move(order), rivals, out);
+  if (wants_model(arguments)) return fail("--over searches with techniques, or with a file: leave --author out");
   order.rivals = rivals.names();
   KW_TRY(const auto progress, open_progress(arguments));
   KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
   const Terminal terminal{.store = store, .progress = *progress, .out = out, .json = arguments.has("--json")};
-  if (arguments.has("--over")) {
-    if (wants_model(arguments)) return fail("--over searches with techniques, or with a file: leave --author out");
-    return optimize_over(arguments, terminal, order, rivals);
-  }
-  if (wants_model(arguments)) {
-    KW_TRY(const AuthorRun done, ask_author(arguments, terminal, std::move(order), rivals));
-    return print_author_run(terminal, done);
-  }
-  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
-  return work_on_search(terminal, run, rivals);
+  return optimize_over(arguments, terminal, order, rivals);
 }
 
 }  // namespace
@@ -126,17 +119,19 @@ Command optimize() {
            {.name = "--task", .value = "TASK", .help = "what the source file is for", .completes = Completes::task},
            {.name = "--budget",
             .value = "TIME|N",
-            .help = "what to spend on the search: 60s, 5m, 200; unless said 20s"},
-           {.name = "--threads", .value = "N", .help = "how many threads the kernel and each framework get (1)"},
+            .help = "what the search may spend, a time or a number of candidates: 60s, 5m, 200 (default: 20s)"},
+           {.name = "--threads",
+            .value = "N",
+            .help = "how many threads the kernel and each framework get (default: 1)"},
            target_option(),
            author_option(),
            {.name = "--strategy",
             .value = "NAME",
             .help = "how the budget is spent: auto, random, local, evolve, tree, surrogate"},
            rival_option(),
-           {.name = "--out", .value = "DIR", .help = "where to write the kernel; unless said TASK-kernel"},
+           {.name = "--out", .value = "DIR", .help = "folder for the kernel (default: TASK-kernel)"},
            {.name = "--force", .help = "write into a folder in which there is something"},
-           {.name = "--seed", .value = "N", .help = "of the strategy; 1 unless said"},
+           {.name = "--seed", .value = "N", .help = "seed of the search strategy (default: 1)"},
            dim_option(),
            over_option(),
            store_option(),

@@ -59,7 +59,7 @@ void print_tables(const std::vector<report::RunFigures>& runs, const std::string
   }
 }
 
-// "report-r1-r2.html" unless said.
+// The default: "report-r1-r2.html".
 Result<int> write_page(const store::Store& store, const Arguments& arguments, std::ostream& out) {
   std::vector<std::int64_t> runs;
   std::string file = "report";
@@ -121,21 +121,22 @@ Command report() {
           "geomean, median, left_out, unmeasured (by rival), roof_fraction, unconfirmed, candidates, seconds, "
           "categories (by name: all of these but run), machines, versions {RIVAL: {VERSION: tasks}}, remarks}]; "
           "shares are 0 to 1.",
-      .options = {{.name = "RUN",
-                   .help = "which runs, such as r3; the newest unless said",
-                   .repeated = true,
-                   .completes = Completes::run},
-                  {.name = "--out",
-                   .value = "FILE",
-                   .help = "the page; report-RUN.html unless said",
-                   .completes = Completes::file},
-                  {.name = "--text", .help = "tables for a terminal"},
-                  {.name = "--markdown", .help = "tables for a pull request"},
-                  {.name = "--rival",
-                   .value = "NAME",
-                   .help = "whom categories and tasks are held against (best: the fastest right one of each)"},
-                  store_option(),
-                  {.name = "--json", .help = "the figures as JSON"}},
+      .options =
+          {{.name = "RUN",
+            .help = "runs, such as r3 (default: the newest)",
+            .repeated = true,
+            .completes = Completes::run},
+           {.name = "--out",
+            .value = "FILE",
+            .help = "the page (default: report-RUN.html)",
+            .completes = Completes::file},
+           {.name = "--text", .help = "tables for a terminal"},
+           {.name = "--markdown", .help = "tables for a pull request"},
+           {.name = "--rival",
+            .value = "NAME",
+            .help = "the rival that categories and tasks are compared with (best: the fastest right one of each task)"},
+           store_option(),
+           {.name = "--json", .help = "the figures as JSON"}},
       .examples = {"kw report --out newest.html", "kw report r1 --text"},
       .run = run_report};
 }

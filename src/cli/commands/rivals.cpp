@@ -91,7 +91,7 @@ Result<int> install(const Arguments& arguments, std::ostream& out) {
   out << std::flush;
   KW_CHECK(rivals::install(rival));
   KW_TRY(const double overhead_ns, rivals::measure_overhead(rival));
-  print(out, "{} is ready, a call of it costs {}; kw rivals check {} tells which tasks it runs right\n", rival.name,
+  print(out, "{} is ready, a call of it costs {}; kw rivals check {} shows which tasks it runs right\n", rival.name,
         time_text(overhead_ns), rival.name);
   return kYes;
 }
@@ -192,7 +192,7 @@ Command rivals() {
                   {.name = "NAME", .help = "which rival"},
                   {.name = "--suite",
                    .value = "SUITE",
-                   .help = "of which tasks; mobilekernelbench unless said",
+                   .help = "suite of the tasks to check (default: mobilekernelbench)",
                    .completes = Completes::suite},
                   {.name = "--task", .value = "TASK", .help = "check only these", .repeated = true},
                   {.name = "--fresh", .help = "install anew what is installed"},

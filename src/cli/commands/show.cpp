@@ -50,24 +50,23 @@ Result<int> run_show(const Arguments& arguments, std::ostream& out) {
 }  // namespace
 
 Command show() {
-  return {
-      .name = "show",
-      .topic = Topic::kernels,
-      .summary = "explains one task: meaning, shapes, tolerance, cost, a worked example",
-      .description =
-          "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (a node's name, one of its outputs, or its\n"
-          "number). With --json: one object with the keys of `kw tasks --json` and nodes, meaning, lengths, opset,\n"
-          "tolerance, least_time_ns, note, degenerate, example (null where it has more than 65536 elements).",
-      .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
-                  dim_option(),
-                  target_option(),
-                  {.name = "--onnx",
-                   .value = "FILE",
-                   .help = "writes the task as an ONNX model",
-                   .completes = Completes::file},
-                  {.name = "--json", .help = "one JSON object instead of text"}},
-      .examples = {"kw show Softmax", "kw show MatMul --dim N=3 --json"},
-      .run = run_show};
+  return {.name = "show",
+          .topic = Topic::kernels,
+          .summary = "explains one task: meaning, shapes, tolerance, cost, a worked example",
+          .description =
+              "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (a node's name, one of its outputs, or its "
+              "number). With --json: one object with the keys of `kw tasks --json` and nodes, meaning, lengths, opset, "
+              "tolerance, least_time_ns, note, degenerate, example (null where it has more than 65536 elements).",
+          .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
+                      dim_option(),
+                      target_option(),
+                      {.name = "--onnx",
+                       .value = "FILE",
+                       .help = "writes the task as an ONNX model",
+                       .completes = Completes::file},
+                      {.name = "--json", .help = "one JSON object instead of text"}},
+          .examples = {"kw show Softmax", "kw show MatMul --dim N=3 --json"},
+          .run = run_show};
 }
 
 }  // namespace kw::cli::commands

@@ -73,8 +73,8 @@ Command tasks() {
       .topic = Topic::kernels,
       .summary = "lists the tasks of a suite",
       .description =
-          "Without a suite: mobilekernelbench. Of an ONNX model: the nodes that compute and can be expressed, each a\n"
-          "task. With --json: a list of objects with name, category, operator,\n"
+          "Without a suite: mobilekernelbench. Of an ONNX model: the nodes that compute and can be expressed, each a "
+          "task. With --json: a list of objects with name, category, operator, "
           "suite, inputs and outputs (name, dtype, shape; inputs also role), flops and bytes.",
       .options = {{.name = "SUITE",
                    .help = "an installed suite's name, or the path of a suite file or an ONNX model",

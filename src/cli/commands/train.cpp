@@ -1,6 +1,5 @@
 // kw train: a small language model from lines of prompts and answers, that fills masks or predicts the next token.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/commands.h"
+#include "cli/engine_at_terminal.h"
 #include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
@@ -90,14 +90,9 @@ Result<int> run_train(const Arguments& arguments, std::ostream& out) {
   const auto checked = [](const Status& written) {  // a page that cannot be written is no reason to stop
     if (!written.ok()) fmt::print(stderr, "kw: the page stays as it is: {}\n", written.error().message);
   };
-  const bool live = ::isatty(STDERR_FILENO);
-  KW_TRY(const Json done, llm::ask_engine(request, static_cast<int>(threads), [&](const Json& line) {
+  KW_TRY(const Json done, ask_engine_at_terminal(request, static_cast<int>(threads), [&](const Json& line) {
            if (const Json* checkpoint = line.find("checkpoint")) checked(page.show(*checkpoint));
-           const Json* progress = line.find("progress");
-           if (progress == nullptr) return;
-           fmt::print(stderr, "{}kw: {}{}", live ? "\r" : "", llm::progress_text(*progress), live ? "\x1b[K" : "\n");
          }));
-  if (live) fmt::print(stderr, "\r\x1b[K");
   checked(page.end());
   if (arguments.has("--json")) {
     out << done.dump(1) << "\n";

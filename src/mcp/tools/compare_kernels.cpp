@@ -61,7 +61,7 @@ Result<std::string> run_compare_kernels(const ToolCall& call, Json& answer) {
   answer = told(progress);
   answer["rival"] = rival;
   return fmt::format(
-      "{} is the comparison's id. wait_for_verdict tells its outcome: there, \"{}\" is b, and above 1 means "
+      "{} is the comparison's id. wait_for_verdict returns its outcome: there, \"{}\" is b, and above 1 means "
       "that a is the faster one.",
       progress.id, rival);
 }
@@ -69,14 +69,14 @@ Result<std::string> run_compare_kernels(const ToolCall& call, Json& answer) {
 }  // namespace
 
 Tool compare_kernels() {
-  return {
-      .name = "compare_kernels",
-      .title = "Compare two kernels",
-      .description =
-          "Times two kernels of one task side by side, in random order on the same core: the only fair way to tell "
-          "which is faster. Returns an id at once; wait_for_verdict tells the ratio with its interval, and whether it "
-          "is more than noise. Both must be right.",
-      .input = R"({
+  return {.name = "compare_kernels",
+          .title = "Compare two kernels",
+          .description =
+              "Times two kernels of one task side by side, in random order on the same core: the only fair way to tell "
+              "which is faster. Returns an id at once; wait_for_verdict returns the ratio with its interval, and "
+              "whether it "
+              "is more than noise. Both must be right.",
+          .input = R"({
             "type": "object",
             "additionalProperties": false,
             "required": ["a", "b"],
@@ -87,9 +87,9 @@ Tool compare_kernels() {
               "budget_s": {"type": "number", "minimum": 0.05, "maximum": 20, "default": 1, "description": "seconds of timing"}
             }
           })",
-      .output = kProgressSchema,
-      .only_reads = false,
-      .run = run_compare_kernels};
+          .output = kProgressSchema,
+          .only_reads = false,
+          .run = run_compare_kernels};
 }
 
 }  // namespace kw::mcp::tools

@@ -26,7 +26,7 @@ const char* meaning_of(VerdictStage stage) {
       return "It is right on the task's own shape and wrong, or fails, on another: lengths of one, primes, odd ones, "
              "empty ones are tried. Look for what relies on a multiple, on a least length, or on the task's numbers.";
     case VerdictStage::guard:
-      return "It touches memory that is not its own, or relies on an alignment that nobody promised.";
+      return "It touches memory that is not its own, or relies on an alignment that was not promised.";
     case VerdictStage::precision:
       return "Its errors look like arithmetic of less precision than the task's type.";
     case VerdictStage::behaviour:

@@ -24,7 +24,7 @@ Tool read_task() {
       .description =
           "Explains one task: the operators' meaning, tensors with types and shapes, the tolerance, the least time "
           "on this machine, and a worked example on a tiny shape. The lengths that are named are open: a kernel must "
-          "be right for others too, and is judged on some that are not told.",
+          "be right for others too, and is judged on some that stay hidden.",
       .input = R"({
             "type": "object",
             "additionalProperties": false,

@@ -25,7 +25,7 @@ Result<std::string> run_submit_kernel(const ToolCall& call, Json& answer) {
   submission.notes = arguments.value("notes", "");
   KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
-  return fmt::format("{} is its id; {}. wait_for_verdict tells what the judge finds.", progress.id,
+  return fmt::format("{} is its id; {}. wait_for_verdict returns what the judge finds.", progress.id,
                      progress.ahead == 0 ? "it is next" : fmt::format("{} are judged before it", progress.ahead));
 }
 
@@ -36,7 +36,7 @@ Tool submit_kernel() {
       .name = "submit_kernel",
       .title = "Submit a kernel",
       .description =
-          "Hands a kernel's source to the judge and returns its id at once; wait_for_verdict tells the outcome. The "
+          "Hands a kernel's source to the judge and returns its id at once; wait_for_verdict returns the outcome. The "
           "source is one C++ (or C) file that includes kernelwright.h, in the form that start_kernel shows and the "
           "resource kw://contract explains. It is built and run in a sandbox, tried on the task's own shape and on "
           "others, on easy and on hard values, then timed side by side with the task's plain kernel and installed "

@@ -22,7 +22,7 @@ Result<std::string> run_tune_kernel(const ToolCall& call, Json& answer) {
   KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
   return fmt::format(
-      "{} is the tuning's id. wait_for_verdict tells its outcome: the verdict on the defaults, and under "
+      "{} is the tuning's id. wait_for_verdict returns its outcome: the verdict on the defaults, and under "
       "\"tuned\" the values that won and theirs.",
       progress.id);
 }
@@ -35,7 +35,7 @@ Tool tune_kernel() {
       .title = "Tune a kernel",
       .description =
           "Searches the values of a submitted kernel's tunables (KW_TUNE), compilers and flags for the fastest that is "
-          "right. Returns an id at once; wait_for_verdict tells the values that won, judged in full. Nothing else is "
+          "right. Returns an id at once; wait_for_verdict returns the values that won, judged in full. Nothing else is "
           "judged meanwhile.",
       .input = R"({
             "type": "object",

@@ -27,7 +27,7 @@ Tool wait_for_verdict() {
       .name = "wait_for_verdict",
       .title = "Wait for a verdict",
       .description =
-          "Waits until a submitted kernel is judged, and tells the verdict; after 25 seconds at most it returns with "
+          "Waits until a submitted kernel is judged, and returns the verdict; after 25 seconds at most it returns with "
           "how far the judge is, and can be called again. A rejected kernel gets the stage that stopped it and a hint.",
       .input = R"({
             "type": "object",

@@ -129,7 +129,7 @@ AxisView rows_of(const Call& call, const Shape& shape) {
   return {shape, *normal_axis(call.integer("axis"), shape.rank())};
 }
 
-// The shape that so many rows have together.
+// The shape of this number of rows together.
 Shape shape_of_rows(const Call& call, std::int64_t count) {
   if (!call.attributes.has("axis")) return {count};
   Shape shape = call.shape(0);

@@ -24,7 +24,7 @@ class Tree : public Strategy {
     for (const Point& point : notes_.defaults_left()) take(point);
     for (int tries = 0; points.size() < most && tries < kTriesOfANode * static_cast<int>(most); ++tries) {
       const Point point = descend();
-      // Whoever comes here again should go elsewhere meanwhile.
+      // Later visits should go elsewhere meanwhile.
       visit(point, 0);
       if (notes_.is_new(point) && notes_.space().allows(point)) take(point);
     }
@@ -70,7 +70,7 @@ class Tree : public Strategy {
       path.push_back(i);
       const auto found = branches_.find(path);
       path.pop_back();
-      // One that nobody tried is as good as hope; among those, chance.
+      // An untried one counts as the best; among those, chance.
       const double worth =
           found == branches_.end()
               ? 1 + notes_.random().unit() * 0.1

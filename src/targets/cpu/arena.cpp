@@ -42,7 +42,7 @@ Result<Arena> Arena::make(bool sealed) {
 Arena::Arena(Arena&& other) noexcept : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
 
 Status Arena::cut_to(std::uint64_t size_bytes) const {
-  // Beyond its end the file is no memory: whoever wrote there would be ended by SIGBUS.
+  // Beyond its end the file is no memory: a write there would end the process by SIGBUS.
   if (size_bytes > kCapacity) return fail("the task's tensors take {} bytes; {} are possible", size_bytes, kCapacity);
   if (::ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0) {
     return fail("no memory for the task's tensors ({} MB): {}", size_bytes >> 20, ::strerror(errno));
@@ -57,7 +57,7 @@ Arena::~Arena() {
 std::uint64_t draw_base(Random& random) {
 #if defined(__x86_64__)
   // Anywhere but where programs, their heaps, libraries and stacks lie: below them all in any order of magnitude, or
-  // between them, so that nobody knows the judge by its addresses.
+  // between them, so that a kernel cannot tell the judge by its addresses.
   constexpr std::uint64_t kBelow = 0x540000000000, kFrom = 0x580000000000, kTo = 0x7e0000000000;
   if (random.chance(0.5)) return (kFrom + random.bits() % (kTo - kFrom)) / kPage * kPage;
   const double exponent = random.uniform(33, std::log2(static_cast<double>(kBelow)));

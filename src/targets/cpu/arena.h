@@ -28,7 +28,7 @@ class Arena {
   ~Arena();
 
   int descriptor() const { return file_.get(); }
-  // Makes the file this long: nobody can use more of it as memory. Fails where there is not so much.
+  // Makes the file this long: no process can use more of it as memory. Fails where there is not so much.
   Status cut_to(std::uint64_t size_bytes) const;
   std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 36;

@@ -1,6 +1,6 @@
 // A call of a kernel as one block of bytes that can be sent to another process: the structures of kernelwright.h laid
-// out with offsets in place of pointers. Whoever runs the kernel copies the block, turns the offsets into pointers with
-// `settle` (host/settle.h) and puts in where tensors and scratch memory lie.
+// out with offsets in place of pointers. The process that runs the kernel copies the block, turns the offsets into
+// pointers with `settle` (host/settle.h) and puts in where tensors and scratch memory lie.
 #pragma once
 
 #include <cstddef>

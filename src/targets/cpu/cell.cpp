@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 // What a kernel may allocate beyond scratch memory and what it keeps.
 constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMoreScratch = std::uint64_t{24} << 20;
-// Threads that wait for work may spin so long, all together, before they sleep.
+// The time that threads that wait for work may spin, all together, before they sleep.
 constexpr std::uint64_t kMostRestlessNs = 10'000'000;
 constexpr auto kMostRestlessTime = 2s;
 constexpr long kSamplePauseNs = 15'000;  // between two looks at where a kernel is, at least
@@ -327,7 +327,7 @@ bool Cell::all_asleep() const {
 
 Reason Cell::come_to_rest() const {
   const std::uint64_t before = cpu_ns();
-  // Whoever was not let onto a core all this time has not worked either.
+  // A process that got no core all this time has not worked either.
   const auto deadline = Clock::now() + kMostRestlessTime;
   while (!all_asleep() && Clock::now() < deadline) {
     if (cpu_ns() - before > kMostRestlessNs) {

@@ -98,7 +98,7 @@ targets::Lap CoreTurn::time(targets::LoadedKernel& kernel, std::size_t count, Cl
   }
   if (Reason reason = cell.finish(deadline); !reason.empty()) return failed(std::move(reason));
   const auto wall_ns = static_cast<double>((Clock::now() - begin).count());
-  // Whoever reads the clock must not have been away meanwhile.
+  // The thread that reads the clock must not have been interrupted meanwhile.
   lap.clean = times_interrupted() == interrupted;
   if (Reason reason = put_to_rest(cell); !reason.empty()) return failed(std::move(reason));
   if (Reason reason = dynamic_cast<LockedKernel&>(kernel).registers(); !reason.empty()) {
@@ -108,10 +108,11 @@ targets::Lap CoreTurn::time(targets::LoadedKernel& kernel, std::size_t count, Cl
   // The system brings a process's account up to date when it leaves the core: it has, where this thread runs.
   move_to(turn_.kernel_core());
   const auto cpu_ns = static_cast<double>(cell.cpu_ns() - cpu_start);
-  // With nobody to watch the clock, the time is what the system accounts to one thread, or from the command to the
-  // answer.
+  // Without a thread that watches the clock, the time is what the system accounts to one thread, or from the command to
+  // the answer.
   if (!spins) lap.ns = threads_ == 1 ? cpu_ns : wall_ns;
-  // Of several threads nobody knows how much of the lap they worked, so that what came before and after is counted.
+  // With several threads it is not known how much of the lap they worked, so that what came before and after is
+  // counted.
   lap.outside_ns = threads_ == 1 ? std::max(cpu_ns - lap.ns, 0.0)
                    : spins       ? cpu_ns - static_cast<double>(cpu_done - cpu_ready)
                                  : std::max(cpu_ns - lap.ns * threads_, 0.0);

@@ -1,4 +1,4 @@
-// Who runs where while something is timed: the kernel on one core, the clock on another, and nobody else of ours.
+// What runs on which core while something is timed: the kernel on one, the clock on another, and nothing else of ours.
 #pragma once
 
 #include <sched.h>

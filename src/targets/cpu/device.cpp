@@ -35,7 +35,7 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::open_cpu() {
   return std::unique_ptr<CpuDevice>(new CpuDevice(std::move(workshop)));
 }
 
-Status CpuDevice::accepts(const targets::Instance& instance) const {
+Status fits_the_contract(const targets::Instance& instance) {
   for (const std::vector<TensorType>* types : {&instance.inputs, &instance.outputs}) {
     for (const TensorType& type : *types) {
       if (type.shape.rank() > KW_MAX_RANK) {
@@ -53,6 +53,8 @@ Status CpuDevice::accepts(const targets::Instance& instance) const {
   }
   return {};
 }
+
+Status CpuDevice::accepts(const targets::Instance& instance) const { return fits_the_contract(instance); }
 
 Result<std::unique_ptr<const targets::Built>> CpuDevice::build_from(const Source& source, const Source& written,
                                                                     const Choice& choice) {

@@ -10,6 +10,9 @@ namespace kw::cpu {
 Result<std::unique_ptr<targets::Calls>> shared_calls();
 Result<std::unique_ptr<targets::Outputs>> shared_outputs(const targets::Calls& calls);
 
+// Fails where the calls of this shape hold more axes, tensors or attributes than the contract allows.
+Status fits_the_contract(const targets::Instance& instance);
+
 class CpuDevice final : public targets::Device {
  public:
   static Result<std::unique_ptr<targets::Device>> open(const std::string& name);

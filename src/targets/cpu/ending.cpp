@@ -42,7 +42,7 @@ std::string describe(std::uint64_t address, const Surroundings& around) {
         if (address < buffer.address) {
           return fmt::format("{} bytes before the beginning of {}", buffer.address - address, name);
         }
-        if (address >= end) return fmt::format("{} bytes behind the end of {}", address - end, name);
+        if (address >= end) return fmt::format("{} bytes past the end of {}", address - end, name);
         return fmt::format("byte {} of {}{}", address - buffer.address, name, output ? "" : ", which is read-only");
       }
     }

@@ -21,9 +21,9 @@ struct Surroundings {
 
 // What a kernel was doing: "in kw_run".
 std::string stage_text(host::Stage stage);
-// Where a fault's address lies: "4 bytes behind the end of input 0 (x)", or empty where it is near no buffer.
+// Where a fault's address lies: "4 bytes past the end of input 0 (x)", or empty where it is near no buffer.
 std::string describe(std::uint64_t address, const Surroundings& around);
-// `ending`: none where nobody knows. `system_call`: the name of the one that the fault names.
+// `ending`: none where it is not known. `system_call`: the name of the one that the fault names.
 Reason reason_of_end(const host::Control& control, const std::optional<sandbox::Ending>& ending,
                      const Surroundings& around, const std::string& system_call);
 

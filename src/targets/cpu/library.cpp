@@ -11,7 +11,7 @@
 namespace kw::cpu {
 namespace {
 
-// Reads structures out of bytes that nobody trusts.
+// Reads structures out of bytes that are not trusted.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}

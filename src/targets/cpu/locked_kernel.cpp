@@ -41,7 +41,7 @@ std::optional<Reason> LockedKernel::run_watched(std::size_t call, Clock::time_po
 #endif
 }
 
-// A signal comes to one of several threads, nobody knows to which.
+// A signal comes to any one of several threads.
 std::optional<std::vector<std::uint64_t>> LockedKernel::run_sampled(std::size_t first, std::size_t count,
                                                                     Clock::time_point deadline) {
   if (threads_ > 1) return std::nullopt;

@@ -1,7 +1,7 @@
 // What the compiler made of a kernel: the innermost loops of a call as machine code, and what slows them down.
 //
 // Read from what was built with objdump, of this machine's processor or of a device's (instruction_set.h). Loops are
-// found by control flow (control_flow.h); what only kw_prepare uses is left out, as nobody times it. Where samples of
+// found by control flow (control_flow.h); what only kw_prepare uses is left out, as it is not timed. Where samples of
 // running calls are given, loops are ranked by their share of the time; else by how deep they lie. llvm-mca says how
 // many cycles a turn takes where it knows the core (cycle_model.h). What is not known is not told.
 #pragma once

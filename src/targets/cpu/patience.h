@@ -17,7 +17,7 @@ class Patience {
   std::chrono::seconds next() const { return looks_ * allowed_; }
 
   // At that time it was still running, and had used this much CPU time with all that it started. False: it is to be
-  // stopped. It had its time, it waits for something that does not come, or nobody can wait so long.
+  // stopped. It had its time, it waits for something that does not come, or the longest wait is over.
   bool lasts(double cpu_s) {
     const bool had_its_time = cpu_s >= kShare * static_cast<double>(allowed_.count());
     const bool works = cpu_s >= seen_s_ + kLeastWork * static_cast<double>(allowed_.count());

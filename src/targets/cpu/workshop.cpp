@@ -52,7 +52,7 @@ std::vector<std::string> base_flags(const std::string& language) {
   // With lines of the source, and nothing else for debuggers: they change no instruction.
   std::vector<std::string> flags = {language == "c" ? "-std=gnu17" : "-std=c++20", "-march=native", "-fPIC",
                                     "-fvisibility=hidden", "-g1"};
-  // Whoever compiles the kernel next does so at another time.
+  // The next compilation of the kernel is at another time.
   for (const char* clock : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
     flags.push_back(fmt::format("-D{}=the_time_of_compilation_is_not_known", clock));
   }

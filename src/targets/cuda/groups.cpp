@@ -57,7 +57,7 @@ class Grouping {
     for (const std::size_t node : nodes) count += std::ranges::count(graph_.nodes[node].inputs, slot);
     return count;
   }
-  // Nobody but these reads it.
+  // No other node reads it.
   bool only_for(const std::vector<std::size_t>& nodes, int slot) const {
     return !is_output(slot) && reads(nodes, slot) == readers_.at(slot);
   }

@@ -37,6 +37,7 @@ Target cuda() {
       .open = kw::cuda::CudaDevice::open,
       .identity = identity,
       .usual_device = "cuda:0",
+      .names = "cuda:0, cuda:emulated",
       .missing = [](const std::string& device) { return device == kw::cuda::kEmulated ? "" : kw::cuda::why_no_gpu(); },
       .facts = kw::cuda::device_facts,
       .tools = kw::cuda::tools,

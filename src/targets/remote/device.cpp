@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "targets/cpu/call_image.h"
+#include "targets/cpu/device.h"
 #include "targets/cpu/machine_code.h"
 #include "targets/remote/about.h"
 #include "targets/remote/device_roofs.h"
@@ -124,24 +124,7 @@ std::vector<targets::IsolationPart> RemoteDevice::isolation_parts() const {
   return parts;
 }
 
-Status RemoteDevice::accepts(const targets::Instance& instance) const {
-  for (const std::vector<TensorType>* types : {&instance.inputs, &instance.outputs}) {
-    for (const TensorType& type : *types) {
-      if (type.shape.rank() > KW_MAX_RANK) {
-        return fail("a tensor has {} axes; kernels get {} at most", type.shape.rank(), KW_MAX_RANK);
-      }
-    }
-  }
-  const std::size_t tensors = instance.inputs.size() + instance.outputs.size();
-  if (instance.outputs.size() > host::kMostOutputs || tensors > host::kMostTensors) {
-    return fail("{} tensors; kernels get {} at most, {} of them outputs", tensors, host::kMostTensors,
-                host::kMostOutputs);
-  }
-  if (targets::image_of(instance).size() > host::kMostImageBytes) {
-    return fail("its attributes take more than the {} bytes that a call may have", host::kMostImageBytes);
-  }
-  return {};
-}
+Status RemoteDevice::accepts(const targets::Instance& instance) const { return cpu::fits_the_contract(instance); }
 
 Result<std::unique_ptr<const targets::Built>> RemoteDevice::build(const targets::Source& source, const Choice& choice) {
   KW_TRY(std::unique_ptr<DeviceBuilt> built,

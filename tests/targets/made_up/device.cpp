@@ -242,6 +242,7 @@ class ScriptDevice final : public targets::Device {
   std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(); }
   std::uint64_t group_bytes() const override { return 1 << 20; }
   std::size_t most_calls() const override { return 16; }
+  std::size_t builds_at_once() const override { return 3; }
   std::optional<double> least_time_ns(const Cost&, int threads) const override { return 1000.0 / threads; }
   bool alive() override { return !life_->over(); }
   // A script says how wide its vectors are, as machine code would.

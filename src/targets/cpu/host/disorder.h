@@ -21,7 +21,7 @@
 
 namespace kw::host {
 
-// Bytes whose float32 is a number, a large one or NaN: whoever takes them for zeros gets wrong answers.
+// Bytes whose float32 is a number, a large one or NaN: a kernel that takes them for zeros gets wrong answers.
 inline std::uint8_t rubbish_byte(std::uint32_t number) {
   constexpr std::uint8_t kBytes[] = {0xff, 0x7f, 0xc1, 0x3f, 0x81, 0x5a};
   return kBytes[number % sizeof kBytes];

@@ -405,7 +405,8 @@ class Host {
   }
 
   // And out of the core's table of addresses: the judge has written the tensors through its own. This is done with the
-  // inputs there, and whoever worked on them in this time instead would meet the addresses that it left out later.
+  // inputs there, and a kernel that worked on them in this time instead would meet the addresses that it left out
+  // later.
   void translate(std::uint32_t first, std::uint32_t count) const {
     if (bytes_of(first, count) <= kMostWarmBytes) read_tensors(first, count, kPageBytes);
   }
@@ -459,7 +460,7 @@ class Host {
     return images_ + index * kImageStride + sizeof(std::int64_t) * ((index + arranged_) % 8);
   }
 
-  // Whoever calls again with the same kw_call must find in it what it wrote there. Null, or what is changed.
+  // The next call with the same kw_call must find in it what it wrote there. Null, or what is changed.
   const char* changed_in(const kw_call& call, std::uint32_t index) const {
     const auto* original = reinterpret_cast<const kw_call*>(image_);
     const std::byte* image = image_at(index);

@@ -14,7 +14,7 @@ struct Block {
 
 // More than this no cache keeps: then nothing is read.
 inline constexpr std::uint64_t kMostWarmBytes = std::uint64_t{16} << 20;
-// After so many passes calls take as long as in a loop; after one, some take 15 % longer.
+// After this number of passes calls take as long as in a loop; after one, some take 15 % longer.
 inline constexpr int kWarmPasses = 4;
 inline constexpr std::uint64_t kLineBytes = 64;
 inline constexpr std::uint64_t kPageBytes = 4096;

@@ -1,7 +1,7 @@
 // Watches every write to a call's outputs: their pages are read-only, so that each write faults; the bytes beside the
-// output change, the one instruction runs, and then they are looked at. Whoever writes back there what it had read
-// before leaves an old value; one instruction that reads and writes there (`lock or`) is known by its address. Slow, so
-// for small outputs only; x86-64 only.
+// output change, the one instruction runs, and then they are looked at. A kernel that writes back there what it had
+// read before leaves an old value; one instruction that reads and writes there (`lock or`) is known by its address.
+// Slow, so for small outputs only; x86-64 only.
 #pragma once
 
 #include <sys/mman.h>
