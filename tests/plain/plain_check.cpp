@@ -6,8 +6,8 @@
 //
 // --cuda: a technique for GPUs, on the emulated one; of a task all techniques are taken, and its lengths are shortened.
 // Without names: all operators, or all that the technique serves. A case is a random use of the operator, on inputs of
-// every class. With a technique, every second case has its inputs beyond the first as weights, which the kernel may prepare.
-// The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
+// every class. With a technique, every second case has its inputs beyond the first as weights, which the kernel may
+// prepare. The kernels are our own, so they run in this process. Those of the suites go through the judge elsewhere.
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <sys/wait.h>
