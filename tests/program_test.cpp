@@ -121,7 +121,8 @@ TEST(Program, SaysWhatIsMissingOrTheWrongWayRound) {
   EXPECT_EQ(run({"corpus"}).err, "kw: ACTION is missing: build, show or export; see `kw corpus --help`\n");
   EXPECT_EQ(run({"inspect", "code"}).err, "kw: kw inspect code: say of which kernel\n");
   // Found before rivals are installed.
-  EXPECT_EQ(run({"mcp", "--task", "Sofmax"}).err, "kw: no task is called 'Sofmax'; nearest: Softmax; `kw tasks` lists them\n");
+  EXPECT_EQ(run({"mcp", "--task", "Sofmax"}).err,
+            "kw: no task is called 'Sofmax'; nearest: Softmax; `kw tasks` lists them\n");
   EXPECT_EQ(run({"eval", "relu.cpp", "Relu"}).err, "kw: the task comes first: kw eval Relu relu.cpp\n");
   EXPECT_EQ(run({"rivals", "instal"}).err,
             "kw: kw rivals instal: say list, install, check or remove; nearest: install\n");

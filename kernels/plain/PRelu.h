@@ -10,6 +10,6 @@ template <class T>
 void PRelu(const kw::Node&, kw::Tensor<const T> x, kw::Tensor<const T> slope, kw::Tensor<T>& y) {
   using W = Wide<T>;
   broadcast_binary(x, slope, y, [](T value, T factor) {
-    return T(W(std::max(value, T(0))) + W(factor) * W(std::min(value, T(0))));  // one of the two is 0
+    return value < 0 ? T(W(factor) * W(value)) : value;  // an infinite slope is no factor of 0
   });
 }

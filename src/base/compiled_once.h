@@ -1,7 +1,8 @@
-// Templates of the library that nearly every file uses are compiled once, in compiled_once.cpp, instead of in every file.
+// Templates of the library that nearly every file uses are compiled once, in compiled_once.cpp, instead of in every
+// file.
 //
-// libstdc++ holds std::string compiled, but for C++17 and before: in C++20 every object file gets a copy of its own. The
-// build includes this in front of every source (KW_COMMON_HEADERS in cmake/modules.cmake); sources do not name it.
+// libstdc++ holds std::string compiled, but for C++17 and before: in C++20 every object file gets a copy of its own.
+// The build includes this in front of every source (KW_COMMON_HEADERS in cmake/modules.cmake); sources do not name it.
 #pragma once
 
 #include <cstdint>
