@@ -19,7 +19,7 @@ for program in qemu-system-aarch64 debootstrap; do
 done
 source=$(realpath "$(dirname "$0")/..")
 folder=$(mktemp -d); port=$((20000 + $$ % 20000)); machine='' batch=''
-trap '[[ -z $batch ]] || kill "$batch" 2>/dev/null || true; [[ -z $machine ]] || kill -KILL "$machine" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap '[[ -z $batch ]] || kill "$batch" 2>/dev/null || true; [[ -z $machine ]] || { kill -KILL "$machine"; wait "$machine"; } 2>/dev/null || true; rm -rf "$folder"' EXIT
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright/device-machine
 mkdir -p "$cache"
 
