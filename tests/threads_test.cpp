@@ -14,6 +14,7 @@ namespace {
 // Relu in eight pieces; `piece` comes before the work of each.
 std::string in_pieces(const std::string& piece) {
   return R"(#include <kernelwright.h>
+#include <sched.h>
 KW_KERNEL(call) {
   if (call.lent() != call.threads()) return call.fail("it was lent another number of threads");
   const auto x = call.input<float>(0);
@@ -32,7 +33,7 @@ KW_KERNEL(call) {
 constexpr char kTogether[] =
     "if (i < 2 && call.lent() > 1) {\n"
     "  __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);\n"
-    "  while (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) < 2) {}\n"
+    "  while (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) < 2) sched_yield();\n"
     "}\n";
 
 class SlowThreads : public testing::Test {

@@ -35,7 +35,7 @@ inline void Swish(const kw::Node& node, Input x, Output& y) {
 }
 
 // Where x > 0 scale * x, elsewhere below * (exp(x * inner) - 1).
-inline void exponential_unit(Input x, Output& y, float scale, float below, float inner) {
+inline void exponential_unit(const kw::Node& node, Input x, Output& y, float scale, float below, float inner) {
   simd::map(node, x, y, [=](Floats v) { return v > 0 ? scale * v : below * simd::expm1_of_negative(v * inner); });
 }
 inline void Celu(const kw::Node& node, Input x, Output& y) {
@@ -43,11 +43,11 @@ inline void Celu(const kw::Node& node, Input x, Output& y) {
   simd::map(node, x, y, [=](Floats v) { return v > 0 ? v : alpha * simd::expm1_of_negative(v / alpha); });
 }
 inline void Elu(const kw::Node& node, Input x, Output& y) {
-  exponential_unit(x, y, 1, static_cast<float>(node.real("alpha")), 1);
+  exponential_unit(node, x, y, 1, static_cast<float>(node.real("alpha")), 1);
 }
 inline void Selu(const kw::Node& node, Input x, Output& y) {
   const double gamma = node.real("gamma");
-  exponential_unit(x, y, static_cast<float>(gamma), static_cast<float>(gamma * node.real("alpha")), 1);
+  exponential_unit(node, x, y, static_cast<float>(gamma), static_cast<float>(gamma * node.real("alpha")), 1);
 }
 
 // tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2).

@@ -89,8 +89,8 @@ std::vector<OverSize> sizes_over(const std::vector<OverRange>& over, std::uint64
   const std::size_t seen = sizes.size();
   Random random(seed);
   for (int tries = 0; tries < 20 * kUnseen && sizes.size() < seen + kUnseen; ++tries) {
-    // Each from a part of the range of its own, so that they do not crowd.
-    const auto part = static_cast<double>(sizes.size() - seen);
+    // One part of the range after the other, so that they do not crowd; some parts of a small range have nothing new.
+    const double part = tries % kUnseen;
     Lengths lengths;
     for (std::size_t i = 0; i < over.size(); ++i) {
       const double share = i == 0 ? (part + random.unit()) / kUnseen : random.unit();

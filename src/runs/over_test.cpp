@@ -61,6 +61,7 @@ TEST(Over, TakesASmallRangeWhole) {
   ASSERT_EQ(sizes.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(sizes[i].lengths.at("N"), static_cast<std::int64_t>(3 + i));
   EXPECT_EQ(sizes_over(range("N=7..7"), 1).size(), 1u);
+  EXPECT_EQ(sizes_over(range("N=2..6"), 1).size(), 5u);  // also where a part of it has nothing but seen sizes
 }
 
 TEST(Over, ReportsTheMedianAndTheWorstOfUnseenSizesOnly) {
