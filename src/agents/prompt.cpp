@@ -54,6 +54,21 @@ std::string with_sections(std::string text, const Facts& facts) {
   return text;
 }
 
+// The texts of the program's own files that facts are made of.
+Result<std::string> fillings_in(const fs::path& data) {
+  std::vector<fs::path> files = {data / "prompts" / "hints.md", data / "prompts" / "parts.md"};
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(data / "kernels" / "exemplars", error))
+    files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::string all;
+  for (const fs::path& file : files) {
+    KW_TRY(const std::string text, read_file(file, kMostPromptBytes));
+    all += text + '\0';
+  }
+  return all;
+}
+
 // "#task" and "/task" are the marks of a section.
 std::string fact_of(const std::string& place) {
   return place.starts_with('#') || place.starts_with('/') ? place.substr(1) : place;
@@ -110,6 +125,7 @@ Result<Prompts> Prompts::open(const fs::path& own) {
     if (!unknown.empty())
       return fail("{}: there is no fact '{}'{}", file.string(), unknown, nearest_hint(unknown, known));
   }
+  KW_TRY(prompts.fillings_, fillings_in(data));
   return prompts;
 }
 
@@ -137,6 +153,7 @@ std::string Prompts::text(const std::string& name, const Facts& facts) const {
 std::string Prompts::version() const {
   std::string all;
   for (const auto& [name, text] : texts_) all += name + '\0' + text + '\0';
+  all += fillings_;
   return fmt::format("{:016x}", hash_of(all));
 }
 

@@ -29,13 +29,15 @@ class Prompts {
   // The prompt with its places filled in; a fact that is not given is "(nothing)".
   std::string text(const std::string& name, const Facts& facts) const;
   std::vector<std::string> names() const;
-  // Of all prompts together: another version is another text.
+  // Of all prompts together, and of what fills them from files of the program (hints, names of parts, exemplars):
+  // another version is another text.
   std::string version() const;
   // The facts of a prompt that its text uses.
   std::vector<std::string> places_of(const std::string& name) const;
 
  private:
   std::map<std::string, std::string> texts_;
+  std::string fillings_;
 };
 
 // At most so many tokens of a text, its middle left out.

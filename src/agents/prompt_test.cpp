@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/files.h"
 #include "base/scratch.h"
 
@@ -58,6 +60,21 @@ TEST(Prompts, MayBeOverriddenByAFolder) {
   EXPECT_NE(Prompts::open(folder.path()).error().message.find("no fact 'problme'; nearest: problem"),
             std::string::npos);
   EXPECT_FALSE(Prompts::open(folder.path() / "gone").ok());
+}
+
+// The record keeps the version: whoever compares two runs must see that hints were others.
+TEST(Prompts, HaveAnotherVersionWhereAnythingThatIsSaidIsAnother) {
+  const ScratchFolder data;
+  std::filesystem::copy(*data_folder() / "prompts", data.path() / "prompts");
+  std::filesystem::create_directories(data.path() / "suites");
+  std::filesystem::create_directories(data.path() / "kernels" / "exemplars");
+  const ScratchVariable other("KW_DATA", data.path().string());
+  std::set<std::string> versions = {Prompts::open()->version()};
+  for (const char* file : {"prompts/hints.md", "prompts/parts.md", "prompts/oneshot.md", "kernels/exemplars/a.cpp"}) {
+    EXPECT_TRUE(versions.contains(Prompts::open()->version()));
+    ASSERT_TRUE(write_file(data.path() / file, "another text").ok());
+    EXPECT_TRUE(versions.insert(Prompts::open()->version()).second) << file;
+  }
 }
 
 }  // namespace
