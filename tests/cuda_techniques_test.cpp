@@ -11,7 +11,7 @@
 namespace kw {
 namespace {
 
-constexpr char kDevice[] = "cuda:emulated";
+constexpr char kEmulatedGpu[] = "cuda:emulated";
 
 Task small_task(const std::string& name, std::int64_t most) {
   Task task = *suites::find_task(name);
@@ -21,8 +21,8 @@ Task small_task(const std::string& name, std::int64_t most) {
 
 Result<std::string> first_draft(const Task& task) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
-  KW_TRY(const auto techniques, runs::techniques_for(kDevice));
-  KW_TRY(const auto drafts, runs::drafts_for(kDevice, graph, techniques));
+  KW_TRY(const auto techniques, runs::techniques_for(kEmulatedGpu));
+  KW_TRY(const auto drafts, runs::drafts_for(kEmulatedGpu, graph, techniques));
   return drafts.front().source;
 }
 
@@ -53,7 +53,7 @@ TEST(CudaTechniques, KeepAResultThatOthersReadToo) {
   const Task task = *suites::find_task("AddRMSNorm_prompt");
   const auto graph = ops::resolve(task);
   ASSERT_TRUE(graph.ok());
-  const auto techniques = runs::techniques_for(kDevice);
+  const auto techniques = runs::techniques_for(kEmulatedGpu);
   cuda::Choices choice;
   for (const ops::GraphNode& node : graph->nodes) {
     const auto serves = [&](const compose::Technique& one) { return *compose::applies(one, *graph, node); };
@@ -65,13 +65,13 @@ TEST(CudaTechniques, KeepAResultThatOthersReadToo) {
 
 // By the judge: hidden shapes, hard values, guards, another order of threads in every launch.
 TEST(SlowCudaTechniques, AreRightWithTheirNeighbours) {
-  auto judge = judge::Judge::open(kDevice);
+  auto judge = judge::Judge::open(kEmulatedGpu);
   ASSERT_TRUE(judge.ok()) << judge.error().message;
   for (const char* name : {"L2_1_Conv2D_ReLU_BiasAdd", "MaskedSoftmax_vit", "AddRMSNorm_prompt", "SwiGLU_prompt"}) {
     const Task task = small_task(name, 9);
     const auto source = first_draft(task);
     ASSERT_TRUE(source.ok()) << source.error().message;
-    judge::Case one{.device = kDevice, .task = &task, .source = {"draft.cu", *source}, .timed = false};
+    judge::Case one{.device = kEmulatedGpu, .task = &task, .source = {"draft.cu", *source}, .timed = false};
     one.plain = false;
     const auto verdict = judge->judge(one);
     ASSERT_TRUE(verdict.ok()) << verdict.error().message;

@@ -31,7 +31,7 @@ const llm::Provider kScript{.name = "made_up", .ask = next_of_script};
 std::string method(const std::string& name) {
   return Json{{"reflection", "r"}, {"bottleneck", "b"}, {"method", name}, {"plan", "p"}}.dump();
 }
-const std::string kRepair = Json{{"reflection", "r"}, {"cause", "c"}, {"reach", "local"}, {"plan", "p"}}.dump();
+const std::string kRepairAgain = Json{{"reflection", "r"}, {"cause", "c"}, {"reach", "local"}, {"plan", "p"}}.dump();
 std::string code(const std::string& lines) { return "```cpp\nKW_KERNEL 1\n" + lines + "\n```\n"; }
 
 class AReplay : public testing::Test {
@@ -88,7 +88,7 @@ TEST_F(AReplay, GoesTheTapesWayWhateverTheJudgeFindsNow) {
   said() = {code("lap_ns 9000\nfirst 1"),  // round 0: right
             method("wide"),
             code("lap_ns 5000\nwrong"),  // round 1: wrong
-            kRepair,
+            kRepairAgain,
             code("lap_ns 4000\nsecond 1"),  // round 2: right and faster
             method("packed"),
             code("lap_ns 3000\ndoes_not_build"),  // round 3: does not build, is mended

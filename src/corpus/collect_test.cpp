@@ -195,6 +195,7 @@ TEST(CorpusFile, KeepsLittleOfNamesThatAreLongAndMany) {
 
 TEST(LineForms, AreNamed) {
   EXPECT_EQ(forms_named("")->size(), 3u);
+  EXPECT_EQ(names_in("Relu,,Det,"), (std::vector<std::string>{"Relu", "Det"}));
   EXPECT_EQ(*forms_named("chat,sft"), (std::vector<LineForm>{LineForm::chat, LineForm::sft}));
   EXPECT_NE(forms_named("sft,chta").error().message.find("nearest: chat"), std::string::npos);
 }

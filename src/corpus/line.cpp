@@ -121,19 +121,27 @@ std::string_view name_of(LineForm form) {
   return "";
 }
 
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 Result<std::vector<LineForm>> forms_named(const std::string& names) {
   const std::vector<LineForm> all = {LineForm::sft, LineForm::infill, LineForm::chat};
-  if (names.empty() || names == "all") return all;
+  const std::vector<std::string> named = names_in(names);
+  if (named.empty() || names == "all") return all;
   std::vector<LineForm> wanted;
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end = std::min(names.find(',', begin), names.size());
-    const std::string name = names.substr(begin, end - begin);
+  for (const std::string& name : named) {
     const auto found = std::ranges::find(all, name, [](LineForm form) { return std::string(name_of(form)); });
     if (found == all.end())
       return fail("'{}' is no form of lines: say sft, infill, chat or all{}", name,
                   nearest_hint(name, {"sft", "infill", "chat", "all"}));
     wanted.push_back(*found);
-    begin = end + 1;
   }
   return wanted;
 }

@@ -42,6 +42,9 @@ struct Line {
   std::string judged_at;
 };
 
+// "Relu,Sigmoid" as names; empty ones are left out.
+std::vector<std::string> names_in(const std::string& text);
+
 enum class LineForm { sft, infill, chat };
 std::string_view name_of(LineForm form);
 Result<std::vector<LineForm>> forms_named(const std::string& names);  // with commas; "all"

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kLinesAround = 4;
 constexpr std::size_t kMostHits = 40;
 constexpr std::size_t kMostLine = 200;
 

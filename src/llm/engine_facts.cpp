@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kw::llm {
 
 Json engine_formats() {
@@ -24,6 +26,62 @@ Json training_lines() {
   return Json::array(
       {{{"prompt", "Add one to x."}, {"answer", "x += 1;"}},
        {{"prompt", "Add one to x."}, {"prefix", "void next(int& x) { "}, {"answer", "x += 1;"}, {"suffix", " }\n"}}});
+}
+
+std::string formats_text(const Json& formats) {
+  std::string text;
+  for (const auto& [name, value] : formats.items()) {
+    std::string all = value.is_string() ? value.text() : "";
+    for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) all += (i > 0 ? ", " : "") + value.at(i).text();
+    text += fmt::format("{:<12} {}\n", name, all);
+  }
+  return text;
+}
+
+std::string info_text(const Json& info) {
+  std::string text;
+  for (const auto& [name, value] : info.items()) {
+    std::string shown = name;
+    std::ranges::replace(shown, '_', ' ');
+    std::string all = value.is_string() ? value.text() : value.is_object() ? "" : value.dump();
+    if (value.is_object()) {
+      for (const auto& [type, count] : value.items()) all += (all.empty() ? "" : ", ") + count.dump() + " " + type;
+    }
+    text += fmt::format("{:<18} {}\n", shown, all);
+  }
+  return text;
+}
+
+std::string perplexity_text(const Json& done) {
+  return fmt::format("perplexity {:.4f} over {} tokens in {} windows of {} ({:.1f} s)\n",
+                     done.at("perplexity").get<double>(), done.at("tokens").get<std::int64_t>(),
+                     done.at("windows").get<std::int64_t>(), done.at("window").get<std::int64_t>(),
+                     done.at("seconds").get<double>());
+}
+
+std::string trained_text(const Json& done) {
+  const std::string& folder = done.at("out").text();
+  const auto steps = done.at("steps").get<std::int64_t>();
+  const auto seconds = done.at("seconds").get<double>();
+  if (const Json* last = done.find("last")) {
+    return fmt::format("{}: {} steps of learning from rewards, mean reward of the last {:.3f} ({:.0f} s)\n", folder,
+                       steps, last->value("reward", 0.0), seconds);
+  }
+  std::string text =
+      fmt::format("{}: {} model of {:.2f} million parameters, {} steps over {} lines, loss {:.4f} ({:.0f} s)\n", folder,
+                  done.at("family").text(), done.at("parameters").get<double>() / 1e6, steps,
+                  done.at("examples").get<std::int64_t>(), done.at("last_loss").get<double>(), seconds);
+  if (const auto left_out = done.at("left_out").get<std::int64_t>(); left_out > 0)
+    text += fmt::format("{} lines were left out: longer than a row (--length)\n", left_out);
+  return text;
+}
+
+Result<Json> cut_at_hole(const std::string& path, const std::string& text, const std::string& mark) {
+  if (mark.empty()) return fail("--hole is empty: say the text that marks the hole");
+  const std::size_t begin = text.find(mark);
+  if (begin == std::string::npos) return fail("{}: nothing in it is marked as the hole with {}", path, mark);
+  if (text.find(mark, begin + mark.size()) != std::string::npos) return fail("{}: {} is in it twice", path, mark);
+  return Json{{"prefix", text.substr(0, begin)}, {"suffix", text.substr(begin + mark.size())}};
 }
 
 std::string progress_text(const Json& progress) {

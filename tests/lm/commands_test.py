@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pathlib
+import pty
 import resource
 import shutil
 import signal
@@ -131,6 +132,18 @@ class Commands(unittest.TestCase):
         self.assertIn("[1] " + first[1], several[1])
         asked = kw("ask", "--model", f"lm:{self.model}", "ABC")
         self.assertEqual(asked[0], 0, asked[2])
+
+    def test_shows_progress_on_a_terminal_in_one_line(self):
+        ours, theirs = pty.openpty()
+        done = subprocess.run([KW, "lm", "perplexity", self.model, "--text", self.text, "--window", "32"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=theirs, timeout=120)
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()
+        os.close(ours)
+        self.assertEqual(done.returncode, 0, shown)
+        self.assertIn("\rkw: window", shown)
+        self.assertTrue(shown.endswith("\r\x1b[K"), shown)
+        self.assertNotIn("\\u00", shown)
 
     def test_layers_as_onnx_compute_what_the_folder_holds(self):
         for number, switches in enumerate(([], ["--pivot"])):

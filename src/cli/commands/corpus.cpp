@@ -15,21 +15,12 @@
 #include "command_line/numbers.h"
 #include "corpus/collect.h"
 #include "corpus/draw.h"
+#include "corpus/line.h"
 #include "judge/batch.h"
 #include "targets/target.h"
 
 namespace kw::cli::commands {
 namespace {
-
-std::vector<std::string> list_in(const std::string& text) {
-  std::vector<std::string> all;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) all.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return all;
-}
 
 std::string rival_of(const Arguments& arguments) {
   return arguments.has("--against") ? arguments.text("--against") : "plain";
@@ -46,7 +37,7 @@ Result<corpus::DrawRules> draw_rules(const Arguments& arguments) {
   rules.count = static_cast<std::size_t>(count);
   rules.points = static_cast<std::size_t>(points);
   rules.longest = static_cast<std::size_t>(longest);
-  rules.only = list_in(arguments.text("--only"));
+  rules.only = corpus::names_in(arguments.text("--only"));
   return rules;
 }
 
@@ -76,7 +67,7 @@ Result<corpus::CollectRules> collect_rules(const Arguments& arguments, const sto
     KW_TRY(rules.split.operators, number_in("--held-out", arguments.text("--held-out"), 0, 0.9));
     rules.split.structures = rules.split.operators;
   }
-  rules.split.named = list_in(arguments.text("--hold-out"));
+  rules.split.named = corpus::names_in(arguments.text("--hold-out"));
   if (arguments.has("--licence")) rules.licence = arguments.text("--licence");
   return rules;
 }

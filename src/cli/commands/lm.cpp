@@ -1,7 +1,4 @@
 // kw lm: language models of our own, from files: what they are, how well they predict, what they write.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
@@ -11,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/print.h"
 #include "cli/commands.h"
+#include "cli/engine_at_terminal.h"
 #include "command_line/numbers.h"
 #include "llm/engine.h"
 #include "llm/engine_facts.h"
@@ -20,28 +18,8 @@ namespace {
 
 Result<int> list_formats(const Arguments& arguments, std::ostream& out) {
   const Json formats = llm::engine_formats();
-  if (arguments.has("--json")) {
-    out << formats.dump(1) << "\n";
-    return kYes;
-  }
-  for (const auto& [name, value] : formats.items()) {
-    std::string text = value.is_string() ? value.text() : "";
-    for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) text += (i > 0 ? ", " : "") + value.at(i).text();
-    print(out, "{:<12} {}\n", name, text);
-  }
+  out << (arguments.has("--json") ? formats.dump(1) + "\n" : llm::formats_text(formats));
   return kYes;
-}
-
-void print_info(const Json& info, std::ostream& out) {
-  for (const auto& [name, value] : info.items()) {
-    std::string shown = name;
-    std::ranges::replace(shown, '_', ' ');
-    std::string text = value.is_string() ? value.text() : value.is_object() ? "" : value.dump();
-    if (value.is_object()) {
-      for (const auto& [type, count] : value.items()) text += (text.empty() ? "" : ", ") + count.dump() + " " + type;
-    }
-    print(out, "{:<18} {}\n", shown, text);
-  }
 }
 
 Result<int> evaluate(const Arguments& arguments, Json request, int threads, std::ostream& out) {
@@ -51,36 +29,18 @@ Result<int> evaluate(const Arguments& arguments, Json request, int threads, std:
   KW_TRY(const auto most, whole_number(arguments, "--tokens", 0, 0, std::int64_t{1} << 40));
   request["window"] = window;
   request["most_tokens"] = most;
-  const bool live = ::isatty(STDERR_FILENO);
-  KW_TRY(const Json done, llm::ask_engine(request, threads, [&](const Json& line) {
-           const Json* progress = line.find("progress");
-           if (progress == nullptr || !live) return;
-           fmt::print(stderr, "\rkw: {}\x1b[K", llm::progress_text(*progress));
-         }));
-  if (live) fmt::print(stderr, "\r\x1b[K");
-  if (arguments.has("--json")) {
-    out << done.dump(1) << "\n";
-  } else {
-    print(out, "perplexity {:.4f} over {} tokens in {} windows of {} ({:.1f} s)\n", done["perplexity"].get<double>(),
-          done["tokens"].get<std::int64_t>(), done["windows"].get<std::int64_t>(), done["window"].get<std::int64_t>(),
-          done["seconds"].get<double>());
-  }
+  KW_TRY(const Json done, ask_engine_at_terminal(request, threads));
+  out << (arguments.has("--json") ? done.dump(1) + "\n" : llm::perplexity_text(done));
   return kYes;
 }
 
-constexpr const char* kHole = "<hole>";
-
 // What --infill names, cut at its hole.
 Result<Json> infill_of(const Arguments& arguments) {
-  const std::string path = arguments.text("--infill"),
-                    mark = arguments.has("--hole") ? arguments.text("--hole") : kHole;
-  if (mark.empty()) return fail("--hole is empty: say the text that marks the hole");
+  const std::string path = arguments.text("--infill");
   KW_TRY(const std::string text, read_file(path));
-  const std::size_t begin = text.find(mark);
-  if (begin == std::string::npos) return fail("{}: nothing in it is marked as the hole with {}", path, mark);
-  if (text.find(mark, begin + mark.size()) != std::string::npos) return fail("{}: {} is in it twice", path, mark);
-  KW_TRY(const auto length, whole_number(arguments, "--hole-tokens", 0, 1, 1 << 20));
-  return Json{{"prefix", text.substr(0, begin)}, {"suffix", text.substr(begin + mark.size())}, {"length", length}};
+  KW_TRY(Json infill, llm::cut_at_hole(path, text, arguments.has("--hole") ? arguments.text("--hole") : "<hole>"));
+  KW_TRY(infill["length"], whole_number(arguments, "--hole-tokens", 0, 1, 1 << 20));
+  return infill;
 }
 
 // "--top-k" is top_k of the request.
@@ -157,11 +117,7 @@ Result<int> run_lm(const Arguments& arguments, std::ostream& out) {
   if (action == "perplexity") return evaluate(arguments, std::move(request), static_cast<int>(threads), out);
   if (action == "generate") return write_text(arguments, std::move(request), static_cast<int>(threads), out);
   KW_TRY(const Json info, llm::ask_engine(request, static_cast<int>(threads)));
-  if (arguments.has("--json")) {
-    out << info.dump(1) << "\n";
-  } else {
-    print_info(info, out);
-  }
+  out << (arguments.has("--json") ? info.dump(1) + "\n" : llm::info_text(info));
   return kYes;
 }
 

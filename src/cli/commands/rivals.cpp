@@ -14,6 +14,7 @@
 #include "cli/describe.h"
 #include "cli/settings.h"
 #include "rivals/check.h"
+#include "rivals/overview.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -28,50 +29,11 @@ constexpr std::chrono::seconds kSilence{5};  // between two words about how far 
 Result<int> list(const Arguments& arguments, const std::string& suite, std::ostream& out) {
   KW_TRY(const std::vector<RivalFile> all, rivals::all_rivals(setting("python")));
   KW_TRY(const suites::Suite tasks, suites::find_suite(suite));
-  Json json = {{"suite", suite}, {"tasks", tasks.tasks.size()}, {"rivals", Json::array()}};
-  if (!arguments.has("--json")) {
-    print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", "rival", "version", "installed", "overhead", "right in " + suite);
-  }
-  for (const RivalFile& rival : all) {
-    const bool installed = rival.installed();
-    const auto checked = installed ? rivals::kept_check(rival, suite) : std::nullopt;
-    auto overhead_ns = installed ? rivals::kept_overhead_ns(rival) : std::nullopt;
-    std::string problem;
-    if (installed && !overhead_ns) {
-      const auto measured = rivals::measure_overhead(rival);
-      if (measured.ok()) overhead_ns = *measured;
-      if (!measured.ok()) problem = measured.error().message;
-    }
-    const int right = checked ? checked->count(SettingTrial::State::right) : 0;
-    if (arguments.has("--json")) {
-      json["rivals"].push_back({{"name", rival.name},
-                                {"about", rival.about},
-                                {"version", rival.version()},
-                                {"installed", installed},
-                                {"own_python", rival.own ? Json(rival.own->program.string()) : Json(nullptr)},
-                                {"overhead_ns", overhead_ns ? Json(*overhead_ns) : Json(nullptr)},
-                                {"problem", problem.empty() ? Json(nullptr) : Json(problem)},
-                                {"checked", checked ? Json(checked->tasks.size()) : Json(nullptr)},
-                                {"right", checked ? Json(right) : Json(nullptr)}});
-      continue;
-    }
-    std::string found = fmt::format("not known yet: kw rivals check {}", rival.name);
-    if (!problem.empty()) {
-      found = problem.substr(0, problem.find('\n'));
-    } else if (checked) {
-      found = fmt::format("{} of {}", right, tasks.tasks.size());
-      if (checked->tasks.size() < tasks.tasks.size()) found += fmt::format(" ({} checked)", checked->tasks.size());
-    } else if (!installed) {
-      found = fmt::format("kw rivals install {}{}", rival.name,
-                          rival.only_asked.empty() ? "" : " (" + rival.only_asked + ")");
-    }
-    print(out, "{:<13} {:<13} {:<10} {:>9}  {}\n", rival.name, rival.version(),
-          rival.own   ? "your own"
-          : installed ? "yes"
-                      : "no",
-          overhead_ns ? time_text(*overhead_ns) : "-", found);
-  }
-  if (arguments.has("--json")) out << json.dump() << "\n";
+  std::vector<rivals::State> states;
+  for (const RivalFile& rival : all) states.push_back(rivals::state_of(rival, suite));
+  const std::size_t count = tasks.tasks.size();
+  out << (arguments.has("--json") ? rivals::overview_json(states, suite, count).dump() + "\n"
+                                  : rivals::overview_text(states, suite, count));
   return kYes;
 }
 

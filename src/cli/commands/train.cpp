@@ -94,22 +94,7 @@ Result<int> run_train(const Arguments& arguments, std::ostream& out) {
            if (const Json* checkpoint = line.find("checkpoint")) checked(page.show(*checkpoint));
          }));
   checked(page.end());
-  if (arguments.has("--json")) {
-    out << done.dump(1) << "\n";
-    return kYes;
-  }
-  if (const Json* last = done.find("last")) {
-    print(out, "{}: {} steps of learning from rewards, mean reward of the last {:.3f} ({:.0f} s)\n", done["out"].text(),
-          done["steps"].get<std::int64_t>(), last->value("reward", 0.0), done["seconds"].get<double>());
-    return kYes;
-  }
-  print(out, "{}: {} model of {:.2f} million parameters, {} steps over {} lines, loss {:.4f} ({:.0f} s)\n",
-        done["out"].text(), done["family"].text(), done["parameters"].get<double>() / 1e6,
-        done["steps"].get<std::int64_t>(), done["examples"].get<std::int64_t>(), done["last_loss"].get<double>(),
-        done["seconds"].get<double>());
-  if (const auto left_out = done["left_out"].get<std::int64_t>(); left_out > 0) {
-    print(out, "{} lines were left out: longer than a row (--length)\n", left_out);
-  }
+  out << (arguments.has("--json") ? done.dump(1) + "\n" : llm::trained_text(done));
   return kYes;
 }
 
