@@ -60,7 +60,7 @@ TEST(KernelBench, HasThePublishedTasksOfEachLevel) {
     ++levels[task.level];
     EXPECT_TRUE(task.name.starts_with(fmt::format("L{}_", task.level))) << task.name;
   }
-  EXPECT_EQ(levels, (std::map<int, int>{{1, 100}, {2, 100}, {3, 28}}));
+  EXPECT_EQ(levels, (std::map<int, int>{{1, 100}, {2, 100}, {3, 36}}));
 }
 
 // Bytes of all inputs and of all first outputs of a level, as its published tasks have them.
@@ -81,7 +81,7 @@ TEST(KernelBench, HasThePublishedSizes) {
   }
   EXPECT_EQ(levels[1], (Bytes{340583961496, 249943914700}));
   EXPECT_EQ(levels[2], (Bytes{23420993536, 39729696320}));
-  EXPECT_EQ(levels[3], (Bytes{4967282688, 7932135936}));
+  EXPECT_EQ(levels[3], (Bytes{4989114368, 7948172576}));
 }
 
 TEST(Suites, HaveBareNamesThatAreUnique) {
@@ -230,6 +230,8 @@ std::set<std::string> passing_wrong_answers(const Task& task, std::uint64_t seed
   return passing;
 }
 
+constexpr std::uint64_t kMoreDraws = 16;  // in which a degenerate task may show what it lets pass
+
 class SlowEveryTask : public ::testing::TestWithParam<const Task*> {};
 
 TEST_P(SlowEveryTask, RejectsAnswersThatShouldFail) {
@@ -243,6 +245,8 @@ TEST_P(SlowEveryTask, RejectsAnswersThatShouldFail) {
   if (task.degenerate.empty()) {
     for (const std::string& name : passing) ADD_FAILURE() << task.name << " lets a wrong answer pass: " << name;
   } else {
+    for (std::uint64_t more = 1; more <= kMoreDraws && passing.empty(); ++more)
+      passing = passing_wrong_answers(proven(task), 20261115 + more);
     EXPECT_FALSE(passing.empty()) << task.name << " is marked degenerate but rejects every wrong answer: unmark it";
   }
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "compose/parts.h"
 #include "compose/techniques.h"
 #include "corpus/prompt.h"
 #include "inspect/model.h"
@@ -196,8 +197,7 @@ Result<std::vector<Part>> told_parts() {
 }
 
 Result<std::string> text_of(const Part& part, std::size_t most) {
-  KW_TRY(const fs::path data, data_folder());
-  KW_TRY(const std::string text, read_file(data / "kernels" / "cpu" / "parts" / part.header));
+  KW_TRY(const std::string text, compose::library_part(part.header));
   const std::vector<inspect::Scope> outline = inspect::outline_of(text);
   std::vector<std::string> lines;
   std::istringstream stream(text);

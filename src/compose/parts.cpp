@@ -45,6 +45,11 @@ Status add(const fs::path& parts, const std::string& name, std::set<std::string>
 
 }  // namespace
 
+Result<std::string> library_part(const std::string& name) {
+  KW_TRY(const fs::path parts, folder());
+  return read_file(parts / name);
+}
+
 Result<std::vector<std::string>> library_parts() {
   KW_TRY(const fs::path parts, folder());
   std::vector<std::string> names;

@@ -11,6 +11,8 @@ namespace kw::compose {
 
 // Files of the library by the names that kernels include them with: "vector.h", sorted.
 Result<std::vector<std::string>> library_parts();
+// The text of one of them.
+Result<std::string> library_part(const std::string& name);
 
 // KW_PARTS_VERSION of version.h.
 Result<std::string> library_version();

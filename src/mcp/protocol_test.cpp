@@ -153,7 +153,7 @@ TEST_F(Protocol, ListsResourcesPageByPageAndReadsThem) {
     if (!page.contains("nextCursor")) break;
     params["cursor"] = page["nextCursor"];
   }
-  EXPECT_EQ(uris.size(), 190u + 334u + 228u + 6u + 2u);
+  EXPECT_EQ(uris.size(), 190u + 334u + 236u + 6u + 2u);
   EXPECT_EQ(error(request("resources/list", {{"cursor", "7x"}})), kInvalidParams);
   const auto text = [&](const std::string& uri) {
     return reply(request("resources/read", {{"uri", uri}}))["result"]["contents"][0]["text"].get<std::string>();

@@ -53,6 +53,13 @@ TEST(SuiteReader, RefusesUnknownKeysWithTheNearest) {
             "my.toml:6:1: no key is called 'input'; nearest: inputs");
 }
 
+// A letter beyond ASCII in a key led toml++ to where it says that no letter leads; "[=" broke an assertion of its own.
+TEST(SuiteReader, RefusesWhatItsParserDoesNotExpect) {
+  for (const char* text : {"Y\u0426 = 1", "Y\u0426", "\u2003", "[=", "a = \"\u0426"}) {
+    EXPECT_FALSE(parse_suite(text, "t.toml").ok()) << text;
+  }
+}
+
 TEST(SuiteReader, RefusesASizeThatOverflows) {
   const std::string error =
       error_of(suite_with("inputs = [\"x: float32[4294967296, 4294967296]\"]\nnodes = [\"y = Sin(x)\"]\n"));

@@ -5,9 +5,9 @@
 //                  [--threads N,N...] [OP | task:NAME]...
 //
 // --cuda: a technique for GPUs, on the emulated one; of a task all techniques are taken, and its lengths are shortened.
-// Without names, or for the name `serves`: all operators, or all that the technique serves. A case is a random use of the
-// operator, on inputs of every class. With a technique, every second case has its inputs beyond the first as weights,
-// which the kernel may prepare.
+// Without names, or for the name `serves`: all operators, or all that the technique serves. A case is a random use of
+// the operator, on inputs of every class. With a technique, every second case has its inputs beyond the first as
+// weights, which the kernel may prepare.
 // --threads 1,2,3: each case once more with so many threads lent: every bit as with the first number. Then kernels
 // think that small work is worth sharing (the least amounts of parts/threads.h are next to nothing). The kernels are
 // our own, so they run in this process. Those of the suites go through the judge elsewhere.
@@ -245,11 +245,14 @@ void count(Tally& tally, const std::string& problem, const std::string& not_chec
   }
 }
 
+constexpr int kMostDraws = 8;  // for one that is served
+
 Tally check_op(Compiler& compiler, const compose::Technique* technique, const ops::Op& op, std::uint64_t seed,
                int cases) {
   Tally tally;
   Random random(seed);
-  for (int i = 0; i < cases && tally.wrong < 3; ++i) {
+  int served = 0;  // uses to which the technique applies, and of which there is a reference
+  for (int i = 0; served < cases && i < kMostDraws * cases && tally.wrong < 3; ++i) {
     const ops::Sample sample = op.sample(random);
     Task task = ops::task_of(op, sample);
     if (technique != nullptr && i % 2 == 1) {
@@ -258,6 +261,7 @@ Tally check_op(Compiler& compiler, const compose::Technique* technique, const op
       }
     }
     // Compiling is what takes long: each kernel is run on inputs of every class.
+    const int before = tally.right + tally.wrong;
     for (const ops::InputClass input_class : ops::kInputClasses) {
       std::string not_checked;
       const std::string problem =
@@ -265,6 +269,7 @@ Tally check_op(Compiler& compiler, const compose::Technique* technique, const op
       count(tally, problem, not_checked);
       if (!problem.empty()) break;
     }
+    served += tally.right + tally.wrong > before;
   }
   return tally;
 }
