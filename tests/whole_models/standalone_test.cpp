@@ -122,7 +122,7 @@ TEST_F(StandaloneModel, IsBuiltAsAUserWouldAndFailsItsCheckWithAnotherWeight) {
 }
 
 TEST_F(StandaloneModel, WhateverNamesHoldTheyDoNotBecomeCode) {
-  open(hostile(longer_model()), "m\n#error the file's name\n*/ \"; $(touch owned) @ABOUT@ ${CMAKE_COMMAND}.onnx");
+  open(hostile(longer_model()), "m\n#error the file's name\n\"; $(touch owned) @ABOUT@ ${CMAKE_COMMAND}.onnx");
   const auto made = written();
   ASSERT_TRUE(made.ok()) << made.error().message;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(out_)) {
