@@ -31,7 +31,7 @@ inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Ten
   const int64_t channels = x.shape(0) * x.shape(1), x_size = down.input * across.input;
   const int threads = threads_within(node, threads_for(node, x.count()), kBytesOfFoldedRows);
   if (window_is_channel(attributes, x.shape())) {
-    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       for (int64_t c = begin; c < end; ++c) {
         y[c] = fold_row<SumOfElements>(x.data() + c * x_size, x_size) / float(x_size);
       }
@@ -46,7 +46,7 @@ inline void AveragePool(const kw::Node& node, kw::Tensor<const float> x, kw::Ten
   float* widths = node.scratch<float>(across.output);
   for (int64_t ow = 0; ow < across.output; ++ow) widths[ow] = float(counted(across, ow));
   const FoldedRows folded = folded_rows<SumOfElements>(node, window, threads);
-  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t c = begin; c < end; ++c) {
       pool_image<SumOfElements>(x.data() + c * x_size, window, folded.of_slot(slot),
                                 y.data() + c * down.output * across.output, [&](int64_t oh) {

@@ -37,7 +37,7 @@ void convert(const X* __restrict x, Y* __restrict y, int64_t count) {
 template <class Part>
 void each_part(const kw::Node& node, int64_t all, Part part) {
   share_ranges(node, threads_for(node, all), all, 1024,
-               [&](int64_t begin, int64_t end, int) { part(begin, end - begin); });
+               [&](int64_t begin, int64_t end, int) KW_IN_PLACE { part(begin, end - begin); });
 }
 
 template <class X, class Y>

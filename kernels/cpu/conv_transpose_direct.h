@@ -103,7 +103,7 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
         pack_weights(axes, w.data() + g * size, in, out, packed);
         weights = packed;
       }
-      share_ranges(node, threads, in, 1, [&](int64_t first, int64_t end, int) {
+      share_ranges(node, threads, in, 1, [&](int64_t first, int64_t end, int) KW_IN_PLACE {
         for (int64_t c = first; c < end; ++c) {
           copy_channel(axes, x.data() + ((n * groups + g) * in + c) * x_size, copies + c * copied);
         }
@@ -130,7 +130,7 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
                       line_to + o * y_size);
         }
       };
-      share_ranges(node, threads, d.output * h.output, 1, [&](int64_t first, int64_t end, int slot) {
+      share_ranges(node, threads, d.output * h.output, 1, [&](int64_t first, int64_t end, int slot) KW_IN_PLACE {
         for (int64_t line = first; line < end; ++line) make_line(line, direct ? nullptr : all_rows + slot * row_size);
       });
     }

@@ -64,13 +64,13 @@ inline void ConvTranspose(const kw::Node& node, kw::Tensor<const float> x, kw::T
     const int64_t g = image % groups;
     const float* weights = kept == nullptr ? packed : static_cast<const float*>(kept) + g * size;
     if (kept == nullptr) pack_taps(axes, w.data() + g * size, in, out, packed);
-    share_ranges(node, threads, in * h.input, 1, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, in * h.input, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       for (int64_t i = begin; i < end; ++i) {
         convolution::copy_row(x.data() + (image * in * h.input + i) * across.input, across.input, 0, 1, width,
                               copies + i * width);
       }
     });
-    share(node, threads, h.output, [&](int64_t oh, int slot) {
+    share(node, threads, h.output, [&](int64_t oh, int slot) KW_IN_PLACE {
       float* const products = all_products + slot * m * width;
       float* const sums = all_sums + slot * out * reach;
       int32_t* const offsets = all_offsets + slot * whole_depth;

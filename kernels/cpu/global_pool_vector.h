@@ -14,7 +14,7 @@ inline void reduce_channels(const kw::Node& node, kw::Tensor<const float> x, kw:
   while (shape.rank < x.rank()) shape.push(1);
   y.allocate(shape);
   const int64_t size = x.shape().count(2, x.rank());
-  share_ranges(node, threads_for(node, x.count()), y.count(), 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads_for(node, x.count()), y.count(), 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     for (int64_t c = begin; c < end; ++c) {
       const float folded = fold_row<F>(x.data() + c * size, size);
       y[c] = averages ? folded / float(size) : folded;

@@ -66,9 +66,9 @@ inline void ReduceLogSumExp(const kw::Node& node, kw::Tensor<const float> x, kw:
   if (runs.terms == 0 || count == 0 || reduce_few(x, runs, y)) return;
   float* largest = node.scratch<float>(count);
   float* shift = node.scratch<float>(count);
-  fold_all<LargestElement>(node, x.data(), runs, nullptr, largest);
+  fold_all<LargestElement>(node, x.data(), x.count(), runs, nullptr, largest);
   for (int64_t i = 0; i < count; ++i) shift[i] = std::isinf(largest[i]) ? 0 : largest[i];
-  fold_all<SumOfExponentials>(node, x.data(), runs, shift, y.data());
+  fold_all<SumOfExponentials>(node, x.data(), x.count(), runs, shift, y.data());
   logarithms_of(y.data(), count, [=](int64_t i, int64_t n) { return load_some(shift + i, n); });
   // What is infinite has no exponentials that could be summed.
   for (int64_t i = 0; i < count; ++i) y[i] = largest[i] == INFINITY ? INFINITY : y[i];

@@ -71,7 +71,7 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
   if (whole) {
     while (shape.rank < x.rank()) shape.push(1);
     y.allocate(shape);
-    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       for (int64_t c = begin; c < end; ++c) {
         const float* from = x.data() + c * x_size;
         y[c] = from[0] != from[0] ? from[0] : fold_row<LargestElement>(from, x_size);
@@ -86,7 +86,7 @@ inline void MaxPool(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<
   y.allocate(shape);
   const FoldedRows folded = folded_rows<LargestElement>(node, window, threads);
   const auto as_it_is = [](int64_t) { return [](auto largest, int64_t) { return largest; }; };
-  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t c = begin; c < end; ++c) {
       const float* image = x.data() + c * x_size;
       float* largest = y.data() + c * down.output * across.output;

@@ -74,7 +74,7 @@ void Concat(const kw::Node& node, const std::vector<kw::Tensor<const T>>& xs, kw
     }
     return;
   }
-  share_ranges(node, threads, all.outer, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, all.outer, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     T* to = y.data() + begin * row;
     for (int64_t o = begin; o < end; ++o) {
       for (const auto& x : xs) {
@@ -192,7 +192,7 @@ void Gather(const kw::Node& node, kw::Tensor<const T> data, kw::Tensor<const I> 
                        [&](const T* from, int64_t count, T* to) { return copy_run(node, from, count, to); });
   }
   gather_runs(node, data, indices, y, [](const T*, int64_t count, T* to) { return to + count; });  // only its shape
-  share_ranges(node, threads, runs, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, runs, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t index = indices[i % indices.count()];
       const int64_t place = i / indices.count() * view.length + (index < 0 ? index + view.length : index);

@@ -72,7 +72,7 @@ inline void LayerNormalization(const kw::Node& node, kw::Tensor<const float> x, 
   const int64_t size = x.shape().count(axis, x.rank());
   const int threads = threads_within(node, threads_for(node, x.count()), 2 * size * 4);
   const RowWeights factors(node, threads, scale, x.shape(), axis), shifts(node, threads, bias, x.shape(), axis);
-  share_ranges(node, threads, means.count(), 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, means.count(), 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t row = begin; row < end; ++row) {
       const float* from = x.data() + row * size;
       const auto [mean, variance] = moments_of_row(from, size);
@@ -93,7 +93,7 @@ inline void RMSNormalization(const kw::Node& node, kw::Tensor<const float> x, kw
   if (x.count() == 0) return;
   const int threads = threads_within(node, threads_for(node, x.count()), 2 * size * 4);
   const RowWeights factors(node, threads, scale, x.shape(), axis);
-  share_ranges(node, threads, x.count() / size, 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, x.count() / size, 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t row = begin; row < end; ++row) {
       const float* from = x.data() + row * size;
       const float squares = fold_row<SumOfSquares>(from, size);

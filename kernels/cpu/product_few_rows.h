@@ -91,7 +91,7 @@ inline void multiply(const kw::Node& node, int64_t m, int64_t depth, product::Le
   };
   // Threads read stretches of the matrix, each in the order in which it lies.
   share_ranges(node, product::threads_for_product(node, m, depth, y.columns), count, 1,
-               [&](int64_t first, int64_t last, int) {
+               [&](int64_t first, int64_t last, int) KW_IN_PLACE {
                  for (int64_t p = first; p < last; ++p) panel(p);
                });
 }

@@ -84,7 +84,7 @@ inline void softmax_in_vectors(const kw::Node& node, kw::Tensor<const float> x, 
   constexpr int64_t kStrip = SOFTMAX_COLUMNS * simd::kLanes;
   const int threads = threads_for(node, x.count());
   if (view.inner == 1) {
-    share_ranges(node, threads, view.outer, 1, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, view.outer, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       for (int64_t o = begin; o < end; ++o) {
         softmax_row<kLog>(x.data() + o * view.length, view.length, y.data() + o * view.length);
       }
@@ -92,7 +92,7 @@ inline void softmax_in_vectors(const kw::Node& node, kw::Tensor<const float> x, 
     return;
   }
   const int64_t strips = (view.inner + kStrip - 1) / kStrip;
-  share_ranges(node, threads, view.outer * strips, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, view.outer * strips, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t first = at / strips * view.length * view.inner;
       int64_t i = at % strips * kStrip;

@@ -66,13 +66,13 @@ inline void permute(const kw::Node& node, const T* from, const kw::Shape& shape,
     turn_matrix(from + in, last - first, lengths.dims[run], strides.dims[0], to + out, pitches.dims[run]);
   };
   if (matrices >= 2 * threads) {
-    share_ranges(node, threads, matrices, 1, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, matrices, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       for (int64_t i = begin; i < end; ++i) turn(i, 0, rows);
     });
     return;
   }
   for (int64_t i = 0; i < matrices; ++i) {
-    share_ranges(node, threads, rows, 16, [&](int64_t begin, int64_t end, int) { turn(i, begin, end); });
+    share_ranges(node, threads, rows, 16, [&](int64_t begin, int64_t end, int) KW_IN_PLACE { turn(i, begin, end); });
   }
 }
 

@@ -47,9 +47,10 @@ inline kw::Tensor<T> block_to(const kw::Tensor<T>& y, int64_t begin, int64_t cou
 static_assert(FUSED_BLOCK < kLeastShared);
 template <class Work>
 inline void each_block(const kw::Node& node, int threads, int64_t all, Work&& work) {
-  share_ranges(node, threads, (all + FUSED_BLOCK - 1) / FUSED_BLOCK, 1, [&](int64_t first, int64_t last, int slot) {
-    for (int64_t at = first * FUSED_BLOCK; at < std::min(last * FUSED_BLOCK, all); at += FUSED_BLOCK) {
-      work(at, std::min<int64_t>(FUSED_BLOCK, all - at), slot);
-    }
-  });
+  share_ranges(node, threads, (all + FUSED_BLOCK - 1) / FUSED_BLOCK, 1,
+               [&](int64_t first, int64_t last, int slot) KW_IN_PLACE {
+                 for (int64_t at = first * FUSED_BLOCK; at < std::min(last * FUSED_BLOCK, all); at += FUSED_BLOCK) {
+                   work(at, std::min<int64_t>(FUSED_BLOCK, all - at), slot);
+                 }
+               });
 }

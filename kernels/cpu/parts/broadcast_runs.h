@@ -107,13 +107,13 @@ inline void each_run(const kw::Node& node, const Runs<kInputs>& runs, F f) {
   const int64_t count = count_of(runs);
   const int threads = threads_for(node, count * runs.run);
   if (threads <= 1 || count >= threads * kPiecesOfThread) {
-    share_ranges(node, threads, count, 1, [&](int64_t first, int64_t last, int) {
+    share_ranges(node, threads, count, 1, [&](int64_t first, int64_t last, int) KW_IN_PLACE {
       each_run_of(runs, first, last, [&](int64_t y, const int64_t(&at)[kInputs]) { f(y, at, runs.run); });
     });
     return;
   }
   each_run_of(runs, 0, count, [&](int64_t y, const int64_t(&at)[kInputs]) {
-    share_ranges(node, threads, runs.run, kRunStep, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, runs.run, kRunStep, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       int64_t from[kInputs];
       for (int k = 0; k < kInputs; ++k) from[k] = at[k] + (runs.stays[k] ? 0 : begin);
       f(y + begin, from, end - begin);

@@ -64,7 +64,7 @@ inline void run_points(Work work, bool copy, bool clash, int32_t* offsets, const
     const float* from = from_of(image);
     float* const to = to_of(image);
     if (read && !copy) {  // some columns at a time
-      share(work.node, inner, (y_size + most - 1) / most, [&](int64_t piece, int inner_slot) {
+      share(work.node, inner, (y_size + most - 1) / most, [&](int64_t piece, int inner_slot) KW_IN_PLACE {
         float* const block = blocks + (inner > 1 ? inner_slot : slot) * size;
         const int64_t first = piece * most, columns = std::min(most, y_size - first);
         for (int64_t c = 0; c < channels; ++c)
@@ -75,12 +75,12 @@ inline void run_points(Work work, bool copy, bool clash, int32_t* offsets, const
     }
     if (copy) {
       float* const block = blocks + slot * size;
-      share_ranges(work.node, inner, channels, 1, [&](int64_t begin, int64_t end, int) {
+      share_ranges(work.node, inner, channels, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
         for (int64_t c = begin; c < end; ++c) copy_channel(axes, from + c * x_size, axes[1].output, block + c * pitch);
       });
       from = block;
     }
-    share_ranges(work.node, inner, y_size, 2 * product::kPanel, [&](int64_t begin, int64_t end, int) {
+    share_ranges(work.node, inner, y_size, 2 * product::kPanel, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       run_row(those, {from + begin, offsets}, to + begin, y_size, end - begin);
     });
   });
@@ -106,15 +106,16 @@ inline void run_planes(const Work& work, const convolution::Axes& part, const fl
                        const convolution::Features& features, float* y, float* copies, const int32_t* offsets) {
   const convolution::Axes& axes = work.axes;
   const int64_t rows = axes[1].output, columns = axes[2].output;
-  share_ranges(work.node, copies == nullptr ? 1 : work.threads, work.channels, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t c = begin; copies != nullptr && c < end; ++c) {
-      convolution::copy_channel(part, x + c * axes.inputs(), rows, copies + c * part.copied());
-    }
-  });
+  share_ranges(work.node, copies == nullptr ? 1 : work.threads, work.channels, 1,
+               [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
+                 for (int64_t c = begin; copies != nullptr && c < end; ++c) {
+                   convolution::copy_channel(part, x + c * axes.inputs(), rows, copies + c * part.copied());
+                 }
+               });
   const float* const from = copies == nullptr ? x : copies;
   const int64_t height = copies == nullptr ? axes[1].input : part[1].length,
                 width = copies == nullptr ? axes[2].input : part[2].length;
-  share_ranges(work.node, work.threads, axes[0].output * rows, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(work.node, work.threads, axes[0].output * rows, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     for (int64_t i = begin; i < end; ++i) {
       convolution::run_row(features, {from + (i / rows * height + i % rows) * width, offsets}, y + i * columns,
                            axes.outputs(), columns);
@@ -149,7 +150,7 @@ inline void run(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<cons
     const int inner = work.inner();
     float* windows = node.scratch<float>(work.threads * depth);
     work.each_image([&](int64_t image, int slot) {
-      share_ranges(node, inner, features, 4, [&](int64_t begin, int64_t end, int inner_slot) {
+      share_ranges(node, inner, features, 4, [&](int64_t begin, int64_t end, int inner_slot) KW_IN_PLACE {
         Features those = features_of(image);
         those.count = end - begin;
         those.finish = those.finish.at(begin, 0);
@@ -183,7 +184,7 @@ inline void run(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<cons
   const int64_t pieces = (all_rows + rows - 1) / rows;
   work.each_image([&](int64_t image, int slot) {
     const Features those = features_of(image);
-    share(node, inner, pieces, [&](int64_t piece, int inner_slot) {
+    share(node, inner, pieces, [&](int64_t piece, int inner_slot) KW_IN_PLACE {
       const int64_t first = all_rows * piece / pieces, last = all_rows * (piece + 1) / pieces;
       run_rows(axes, from_of(image), channels, those, to_of(image),
                copies == nullptr ? nullptr : copies + (inner > 1 ? inner_slot : slot) * size, offsets, rows, first,

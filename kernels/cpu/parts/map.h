@@ -93,7 +93,7 @@ inline void map(kw::Tensor<const float> x, kw::Tensor<float>& y, F f) {
 template <class Whole, class Some>
 inline void fill(const kw::Node& node, float* to, int64_t count, Whole whole, Some some) {
   const bool past_caches = count >= kLanes && count >= int64_t{MAP_STREAM_MIB} << 18;
-  share_ranges(node, threads_for(node, count), count, 64 * kLine, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads_for(node, count), count, 64 * kLine, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     const auto from = [&](int64_t i) { return whole(begin + i); };
     if (past_caches) {
       fill_past_caches(to + begin, end - begin, from);

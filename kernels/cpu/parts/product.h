@@ -325,7 +325,7 @@ struct Pieces {
 template <class Piece>
 inline void each_piece(const kw::Node& node, int threads, int64_t m, int64_t n, int64_t row_step, Piece&& piece) {
   const Pieces cuts(threads, m, n);
-  share(node, threads, cuts.rows * cuts.columns, [&](int64_t i, int slot) {
+  share(node, threads, cuts.rows * cuts.columns, [&](int64_t i, int slot) KW_IN_PLACE {
     const int64_t row = i / cuts.columns, column = i % cuts.columns;
     const int64_t i0 = cut_of(m, row_step, cuts.rows, row), j0 = cut_of(n, kPanel, cuts.columns, column);
     piece(i0, cut_of(m, row_step, cuts.rows, row + 1) - i0, j0, cut_of(n, kPanel, cuts.columns, column + 1) - j0, slot);
@@ -345,7 +345,7 @@ template <class Of>
 inline void share_rows(const kw::Node& node, int threads, int64_t m, const Of& of) {
   const int64_t tiles = (m + PRODUCT_ROWS - 1) / PRODUCT_ROWS, shorter = m / std::max<int64_t>(tiles, 1),
                 longer = m - shorter * tiles;  // how many have one row more: the last ones
-  share_ranges(node, threads, tiles, 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, tiles, 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t before = std::max<int64_t>(i - (tiles - longer), 0);
       of(i * shorter + before, shorter + (i >= tiles - longer ? 1 : 0), slot);
@@ -355,7 +355,7 @@ inline void share_rows(const kw::Node& node, int threads, int64_t m, const Of& o
 
 inline void pack(const kw::Node& node, int threads, const float* from, int64_t row, int64_t step, int64_t depth,
                  int64_t n, float* to) {
-  share_ranges(node, threads, n, kPanel, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, n, kPanel, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     pack(from + begin * step, row, step, depth, end - begin, to + begin * depth);
   });
 }

@@ -312,7 +312,7 @@ template <class F>
 inline float fold_long_row(const kw::Node& node, int threads, const float* x, int64_t count, float shift) {
   const int64_t pieces = count / kPieceOfRow;
   float* folded = node.scratch<float>(pieces);
-  share(node, threads, pieces, [&](int64_t i, int) {
+  share(node, threads, pieces, [&](int64_t i, int) KW_IN_PLACE {
     const int64_t begin = cut_of(count, 1, pieces, i);
     folded[i] = fold_row<F>(x + begin, cut_of(count, 1, pieces, i + 1) - begin, shift);
   });
@@ -321,12 +321,10 @@ inline float fold_long_row(const kw::Node& node, int threads, const float* x, in
   return all;
 }
 
-// All of the runs into y, which holds nothing yet. Threads share results: those of the outermost axis that is kept, or
-// columns, where it has too few.
+// Threads share results: those of the outermost axis that is kept, or columns, where it has too few.
 template <class F>
-inline void fold_all(const kw::Node& node, const float* x, const ReductionRuns& runs, const float* shift, float* y) {
-  int64_t count = 1;
-  for (int i = 0; i < runs.rank; ++i) count *= runs.length[i];
+[[gnu::noinline]] void fold_many(const kw::Node& node, const float* x, int64_t count, const ReductionRuns& runs,
+                                 const float* shift, float* y) {
   const int threads = threads_for(node, count);
   const auto shift_of = [shift](int64_t i) { return F::kShifted ? shift + i : nullptr; };
   const int last = runs.rank - 1;
@@ -342,7 +340,7 @@ inline void fold_all(const kw::Node& node, const float* x, const ReductionRuns& 
   if (threads <= 1 || runs.rank <= kept) return fold_runs<F>(x, runs, 0, shift, true, y);
   if (last == kept && kept == 1) {  // columns
     const int64_t columns = runs.length[1];
-    return share_ranges(node, threads, columns, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) {
+    return share_ranges(node, threads, columns, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       fold_columns_of<F>(x + begin, runs.length[0], columns, end - begin, shift_of(begin), true, y + begin, runs.large);
     });
   }
@@ -354,7 +352,7 @@ inline void fold_all(const kw::Node& node, const float* x, const ReductionRuns& 
   const int64_t all = runs.length[kept], before = kept == 1 ? runs.length[0] : 1;
   if (kept == 0 && last == 2 && all < 2 * threads) {  // columns of one after the other
     for (int64_t i = 0; i < all; ++i) {
-      share_ranges(node, threads, y_step, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) {
+      share_ranges(node, threads, y_step, 2 * simd::kLanes, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
         const int64_t at = i * y_step + begin;
         fold_columns_of<F>(x + i * x_step + begin, runs.length[1], y_step, end - begin, shift_of(at), true, y + at,
                            runs.large);
@@ -362,13 +360,21 @@ inline void fold_all(const kw::Node& node, const float* x, const ReductionRuns& 
     }
     return;
   }
-  share_ranges(node, threads, all, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, all, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     ReductionRuns part = runs;
     part.length[kept] = end - begin;
     for (int64_t i = 0; i < before; ++i) {
       fold_runs<F>(x + (i * all + begin) * x_step, part, kept, shift_of(begin * y_step), i == 0, y + begin * y_step);
     }
   });
+}
+
+// All of the runs, of `count` elements, into y, which holds nothing yet.
+template <class F>
+inline void fold_all(const kw::Node& node, const float* x, int64_t count, const ReductionRuns& runs, const float* shift,
+                     float* y) {
+  if (count < kLeastShared) return fold_runs<F>(x, runs, 0, shift, true, y);
+  fold_many<F>(node, x, count, runs, shift, y);
 }
 
 // A few elements, one by one: with no recursion and no vectors to set up. The runs are some that are kept, some that
@@ -405,7 +411,7 @@ inline void reduce_in_vectors(const kw::Node& node, kw::Tensor<const float> x, k
   } else if (are_few(runs, x.count())) {
     fold_few<F>(x.data(), runs, y.data());
   } else if (y.count() > 0) {
-    fold_all<F>(node, x.data(), runs, nullptr, y.data());
+    fold_all<F>(node, x.data(), x.count(), runs, nullptr, y.data());
   }
   finish(y.data(), y.count(), float(runs.terms));
 }

@@ -46,7 +46,7 @@ inline Strided strided(const kw::Shape& shape, const kw::Shape& steps) {
 // Fills `to` in order: what is innermost is a run, one element repeated, or elements apart.
 template <class T>
 T* copy_in_runs(const T* from, const Strided& runs, T* to) {
-  const auto& [lengths, steps] = runs;
+  const kw::Shape &lengths = runs.lengths, &steps = runs.steps;
   if (lengths.rank == 0) {
     *to = *from;
     return to + 1;
@@ -82,21 +82,19 @@ T* copy_in_runs(const T* from, const kw::Shape& shape, const kw::Shape& steps, T
 template <class T>
 T* copy_run(const kw::Node& node, const T* from, int64_t count, T* to) {
   constexpr int64_t kStep = 4096 / sizeof(T);
+  if (count < kLeastShared) return copy_run(from, count, to);
   share_ranges(node, threads_for(node, count), count, kStep,
-               [&](int64_t begin, int64_t end, int) { copy_run(from + begin, end - begin, to + begin); });
+               [&](int64_t begin, int64_t end, int) KW_IN_PLACE { copy_run(from + begin, end - begin, to + begin); });
   return to + count;
 }
 
-// As copy_in_runs: threads share the outermost axes, as many as there are pieces in, or the only run.
+// Threads share the outermost axes, as many as there are pieces in, or the only run.
 template <class T>
-T* copy_in_runs(const kw::Node& node, const T* from, const Strided& runs, T* to) {
-  const auto& [lengths, steps] = runs;
-  int64_t all = 1;
-  for (int axis = 0; axis < lengths.rank; ++axis) all *= lengths.dims[axis];
-  const int threads = threads_for(node, all);
-  if (threads <= 1) return copy_in_runs(from, runs, to);
+[[gnu::noinline]] T* copy_in_runs_among(const kw::Node& node, int threads, const T* from, int64_t all,
+                                        const Strided& runs, T* to) {
+  const kw::Shape &lengths = runs.lengths, &steps = runs.steps;
   if (lengths.rank == 1) {
-    share_ranges(node, threads, all, 1024, [&](int64_t begin, int64_t end, int) {
+    share_ranges(node, threads, all, 1024, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
       Strided part = runs;
       part.lengths.dims[0] = end - begin;
       copy_in_runs(from + begin * steps.dims[0], part, to + begin);
@@ -111,7 +109,7 @@ T* copy_in_runs(const kw::Node& node, const T* from, const Strided& runs, T* to)
     part.lengths.push(lengths.dims[axis]);
     part.steps.push(steps.dims[axis]);
   }
-  share_ranges(node, threads, pieces, 1, [&](int64_t begin, int64_t end, int) {
+  share_ranges(node, threads, pieces, 1, [&](int64_t begin, int64_t end, int) KW_IN_PLACE {
     for (int64_t i = begin; i < end; ++i) {
       int64_t place = 0;
       for (int64_t axis = inner, rest = i; axis < lengths.rank; rest /= lengths.dims[axis++]) {
@@ -121,6 +119,13 @@ T* copy_in_runs(const kw::Node& node, const T* from, const Strided& runs, T* to)
     }
   });
   return to + all;
+}
+template <class T>
+T* copy_in_runs(const kw::Node& node, const T* from, const Strided& runs, T* to) {
+  int64_t all = 1;
+  for (int axis = 0; axis < runs.lengths.rank; ++axis) all *= runs.lengths.dims[axis];
+  const int threads = threads_for(node, all);
+  return threads <= 1 ? copy_in_runs(from, runs, to) : copy_in_runs_among(node, threads, from, all, runs, to);
 }
 template <class T>
 T* copy_in_runs(const kw::Node& node, const T* from, const kw::Shape& shape, const kw::Shape& steps, T* to) {

@@ -15,6 +15,10 @@ inline constexpr int64_t kLeastShared = KW_LEAST_SHARED;                   // el
 inline constexpr int64_t kLeastSharedProducts = KW_LEAST_SHARED_PRODUCTS;  // multiplications
 inline constexpr int kPiecesOfThread = 4;  // so that a thread that is late holds up the others for little
 
+// Of what is shared: it becomes part of what one thread runs, as if it stood there. A function that two ways call would
+// else be called by both.
+#define KW_IN_PLACE __attribute__((always_inline))
+
 // How many threads serve work of this size. Scratch memory of a piece is one of as many parts.
 inline int threads_for(const kw::Node& node, int64_t size, int64_t least = kLeastShared) {
   return size < least ? 1 : node.lent();
@@ -26,17 +30,21 @@ inline int threads_within(const kw::Node& node, int threads, int64_t bytes) {
   return static_cast<int>(std::clamp<int64_t>(node.scratch_left() / 2 / std::max<int64_t>(bytes, 1), 1, threads));
 }
 
-// work(i, slot) for each i below count. No two pieces that run at once have the same slot, which is below `threads`.
+// The way of several threads is code of its own: what one thread runs is compiled as if there were no other way.
 template <class Work>
-inline void share(const kw::Node& node, int threads, int64_t count, Work&& work) {
-  if (threads <= 1 || count <= 1) {
-    for (int64_t i = 0; i < count; ++i) work(i, 0);
-    return;
-  }
+[[gnu::noinline, gnu::cold]] void share_among(const kw::Node& node, int threads, int64_t count, Work work) {
   int64_t next = 0;
   node.each(static_cast<int32_t>(std::min<int64_t>(threads, count)), [&](int32_t slot) {
     for (int64_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < count;) work(i, static_cast<int>(slot));
   });
+}
+
+// work(i, slot) for each i below count. No two pieces that run at once have the same slot, which is below `threads`.
+template <class Work>
+inline void share(const kw::Node& node, int threads, int64_t count, const Work& work) {
+  if (threads > 1 && count > 1) [[unlikely]]
+    return share_among(node, threads, count, work);
+  for (int64_t i = 0; i < count; ++i) work(i, 0);
 }
 
 // Where piece number i of `pieces` begins, of `count` elements that are cut at multiples of `step`. The last piece has
@@ -48,11 +56,20 @@ inline int64_t pieces_of(int threads, int64_t count, int64_t step) {
   return threads <= 1 ? 1 : std::clamp<int64_t>(count / step, 1, int64_t{threads} * kPiecesOfThread);
 }
 
+template <class Work>
+[[gnu::noinline, gnu::cold]] void share_ranges_among(const kw::Node& node, int threads, int64_t count, int64_t pieces,
+                                                     int64_t step, Work work) {
+  share_among(node, threads, pieces, [&](int64_t i, int slot) {
+    work(cut_of(count, step, pieces, i), cut_of(count, step, pieces, i + 1), slot);
+  });
+}
+
 // The same of ranges: work(begin, end, slot).
 template <class Work>
-inline void share_ranges(const kw::Node& node, int threads, int64_t count, int64_t step, Work&& work) {
-  const int64_t pieces = pieces_of(threads, count, step);
-  if (pieces == 1) return work(int64_t{0}, count, 0);
-  share(node, threads, pieces,
-        [&](int64_t i, int slot) { work(cut_of(count, step, pieces, i), cut_of(count, step, pieces, i + 1), slot); });
+inline void share_ranges(const kw::Node& node, int threads, int64_t count, int64_t step, const Work& work) {
+  if (threads > 1) [[unlikely]] {
+    const int64_t pieces = pieces_of(threads, count, step);
+    if (pieces > 1) return share_ranges_among(node, threads, count, pieces, step, work);
+  }
+  work(int64_t{0}, count, 0);
 }

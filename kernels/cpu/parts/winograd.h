@@ -228,7 +228,7 @@ void run_block(const kw::Node& node, int threads, const convolution::Axes& axes,
   const int64_t depth = d.kernel * channels, tiles = block.tiles(), columns = whole_panels(d.output * tiles);
   const int64_t y_row = whole[2].output, y_plane = whole[1].output * y_row;
   const Planes planes(d, channels, block);
-  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) {
+  share_ranges(node, threads, channels, 1, [&](int64_t begin, int64_t end, int slot) KW_IN_PLACE {
     for (int64_t c = begin; c < end; ++c) {
       for (int64_t p = 0; p < planes.count; ++p) {
         const int64_t z = p - d.pad;
@@ -318,7 +318,7 @@ void run(const kw::Node& node, const convolution::Axes& axes, int64_t images, co
                       .parts = node.scratch<float>(slots * each.parts),
                       .sums = node.scratch<float>(threads * each.sums),
                       .offsets = node.scratch<int32_t>(slots * d.kernel * channels)};
-  share(node, slots, blocks, [&](int64_t number, int slot) {
+  share(node, slots, blocks, [&](int64_t number, int slot) KW_IN_PLACE {
     const int64_t column = number % each_across, row = number / each_across % each_down;
     const int64_t of_parts = number / (each_across * each_down), image = of_parts / parts;
     const int64_t h = of_parts % parts / axes[2].dilation, w = of_parts % axes[2].dilation;
