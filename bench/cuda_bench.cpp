@@ -2,9 +2,8 @@
 //
 //   kw_cuda_bench build [TASK PART]    builds the plain CUDA kernel of every task, equal ones once, for the device's
 //                                      architecture or, with no GPU, for sm_90a: which there are, and how long it takes
-//   kw_cuda_bench build-each           the same of as few tasks as have every operator: a test of the suite. Exit code
-//   77
-//                                      where there is no NVRTC
+//   kw_cuda_bench build-each           the same of as few tasks as have every operator: a test of the suite. Ends
+//                                      with 77 where there is no NVRTC
 //   kw_cuda_bench drafts [TASK PART]   the same of the kernel that a search begins with, and which of them spill
 //                                      registers
 //   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's size are

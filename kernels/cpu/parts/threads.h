@@ -32,7 +32,7 @@ inline int threads_within(const kw::Node& node, int threads, int64_t bytes) {
 
 // The way of several threads is code of its own: what one thread runs is compiled as if there were no other way.
 template <class Work>
-[[gnu::noinline, gnu::cold]] void share_among(const kw::Node& node, int threads, int64_t count, Work work) {
+[[gnu::noinline]] void share_among(const kw::Node& node, int threads, int64_t count, Work work) {
   int64_t next = 0;
   node.each(static_cast<int32_t>(std::min<int64_t>(threads, count)), [&](int32_t slot) {
     for (int64_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < count;) work(i, static_cast<int>(slot));
@@ -57,8 +57,8 @@ inline int64_t pieces_of(int threads, int64_t count, int64_t step) {
 }
 
 template <class Work>
-[[gnu::noinline, gnu::cold]] void share_ranges_among(const kw::Node& node, int threads, int64_t count, int64_t pieces,
-                                                     int64_t step, Work work) {
+[[gnu::noinline]] void share_ranges_among(const kw::Node& node, int threads, int64_t count, int64_t pieces,
+                                          int64_t step, Work work) {
   share_among(node, threads, pieces, [&](int64_t i, int slot) {
     work(cut_of(count, step, pieces, i), cut_of(count, step, pieces, i + 1), slot);
   });
