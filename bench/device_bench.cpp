@@ -9,7 +9,8 @@
 //     --lengths: named lengths of tasks are this at most, which makes an emulator many times as quick (16 there unless
 //       said; 0: their own); several in turn. A task that does not allow that keeps its own. Hidden shapes are up to
 //       four times as long. What a technique does for long rows alone needs longer ones.
-//     --kernels: only these. --each: of every technique so many drafts at most for each length, of the cheapest tasks.
+//     --kernels: only these. --each: of every technique this many drafts at most for each length, of the cheapest
+//     tasks.
 //     --set: a tunable's value, where a kernel has it: thresholds that short lengths do not reach can be lowered.
 //   kw_device_bench sum FILE
 //     What such files amount to, and which techniques for CPUs are not in them.

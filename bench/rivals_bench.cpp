@@ -202,7 +202,7 @@ class PlainLoop final : public judge::FrameworkRival {
     return about.dump();
   }
 
-  // The median of so many calls.
+  // The median of `calls` calls.
   Result<double> ask(int calls) {
     char line[64] = {};
     if (std::fprintf(to_, "%d\n", calls) < 0 || std::fflush(to_) != 0 ||

@@ -11,7 +11,7 @@ const FASTEST = "best";
 let chosenRival = FASTEST;
 
 const ACCEPTED = data.stages.length - 1;
-const QUICK_CHECK = data.stages.indexOf("quick_check");  // right as far as was looked, and nobody asked further: not rejected
+const QUICK_CHECK = data.stages.indexOf("quick_check");  // right as far as it was checked, and not checked further: not rejected
 const OPEN = -1;
 const PROBLEM = -2;
 

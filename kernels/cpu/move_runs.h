@@ -16,7 +16,7 @@
 #include "../plain/parts/sliced.h"
 #include "parts/runs.h"
 
-// The same elements in another shape. A result in between is no copy: it looks at where they are, and nobody writes to
+// The same elements in another shape. A result in between is no copy: it looks at where they are, and nothing writes to
 // it.
 template <class T>
 void same_elements(const kw::Node& node, kw::Tensor<const T> x, const kw::Shape& shape, kw::Tensor<T>& y) {

@@ -197,7 +197,7 @@ inline void run(const kw::Node& node, const Layout& layout, const float* packed,
   y.allocate(places.all());
   y_h.allocate(places.last());
   if (y_c != nullptr) y_c->allocate(places.last());
-  if (lengths.given()) std::fill(y.begin(), y.end(), 0.0f);  // what lies behind the end of a sequence stays so
+  if (lengths.given()) std::fill(y.begin(), y.end(), 0.0f);  // what lies after the end of a sequence stays so
   float* h = node.scratch<float>(2 * units + layout.row());
   float *c = h + units, *sums = c + units;
   const bool reverse = node.is("direction", "reverse");

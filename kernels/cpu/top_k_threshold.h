@@ -161,7 +161,7 @@ inline void many_of_row(const float* x, int64_t length, int64_t count, Ranked* f
   std::sort_heap(found, found + count, before);
 }
 
-constexpr int64_t kMostOfList = 32;  // up to so many are kept as a list
+constexpr int64_t kMostOfList = 32;  // up to this number are kept as a list
 
 template <bool kLargest>
 inline void top_k(const kw::Node& node, kw::Tensor<const float> x, const AlongAxis& view, int64_t count, float* values,

@@ -2,7 +2,7 @@
 //
 // A runtime lends the threads of its own pool: at most as many as a session was given, maybe later than they were asked
 // for, or one after the other in the thread that asks. So no thread is waited for until it has taken work. The one that
-// comes first leads: it runs the kernel, hands out the pieces of each step, does those that nobody else takes, and
+// comes first leads: it runs the kernel, hands out the pieces of each step, does those that no other thread takes, and
 // waits only for pieces that were taken. The others help until the call is over. Between two steps, microseconds apart,
 // they spin; once the call is over they are the runtime's again.
 #pragma once

@@ -54,7 +54,7 @@ std::string first_question(const Work& work, const Talk& talk);
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
 
 // Asks until there is code in the answer, at most three times: what is wrong with an answer, and where it may have been
-// meant, is told the model at once. Problems of earlier tries go to the round's `mended`.
+// meant, is told the model at once. Problems of earlier tries go to the round's `mended` list.
 void ask_for_code(Round& round, const std::string& question, const std::string& base, Talk& talk,
                   std::optional<double> temperature = {});
 

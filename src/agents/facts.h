@@ -31,7 +31,7 @@ struct Part {
 };
 // The vectors first.
 Result<std::vector<Part>> told_parts();
-// Within so many characters, or little more. Fails where the header has no such name.
+// Within this number of characters, or little more. Fails where the header has no such name.
 Result<std::string> text_of(const Part& part, std::size_t most);
 
 // Kernels that show the form: kernels/exemplars/NAME.cpp, whose first line says for which task it is and for which

@@ -28,7 +28,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
   std::vector<Lesson> lessons;
   for (const std::string& line : *lines) {
     const std::optional<Json> own = store::own_line(kLesson, line);
-    if (!own) continue;  // somebody else's, or cut short by a crash
+    if (!own) continue;  // not recorded here, or cut short by a crash
     const Json& json = *own;
     try {
       // The task's own kernels would be the answer, not a lesson.

@@ -40,7 +40,7 @@ class Prompts {
   std::string fillings_;
 };
 
-// At most so many tokens of a text, its middle left out.
+// At most this number of tokens of a text, its middle left out.
 std::string cut_to(const std::string& text, int most_tokens);
 
 }  // namespace kw::agents

@@ -62,7 +62,7 @@ TEST(Prompts, MayBeOverriddenByAFolder) {
   EXPECT_FALSE(Prompts::open(folder.path() / "gone").ok());
 }
 
-// The record keeps the version: whoever compares two runs must see that hints were others.
+// The record keeps the version: a comparison of two runs must show that hints differed.
 TEST(Prompts, HaveAnotherVersionWhereAnythingThatIsSaidIsAnother) {
   const ScratchFolder data;
   std::filesystem::copy(*data_folder() / "prompts", data.path() / "prompts");

@@ -91,7 +91,7 @@ TEST_F(AReplay, GoesTheTapesWayWhateverTheJudgeFindsNow) {
             kRepairAgain,
             code("lap_ns 4000\nsecond 1"),  // round 2: right and faster
             method("packed"),
-            code("lap_ns 3000\ndoes_not_build"),  // round 3: does not build, is mended
+            code("lap_ns 3000\ndoes_not_build"),  // round 3: does not build, is repaired
             code("lap_ns 2000\nthird 1")};
   auto recording = *Decisions::to_record(tape_.path());
   const SessionResult first = play({.record = tape_.path()}, *recording);

@@ -131,7 +131,7 @@ Result<std::map<std::string, RecordedRounds>> recorded_rounds(const store::Store
     try {
       KW_TRY(Round round, round_of(store, one, label));
       KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
-      if (round.beside && !is_own) round.beside->taped = true;  // as what somebody else says
+      if (round.beside && !is_own) round.beside->taped = true;  // as a statement that was not measured here
       kept[one.task_hash][round.number] = {round, one.candidate_hash};
     } catch (const JsonError&) {
       return fail("item {} of the run is no round: its label is damaged", one.position);

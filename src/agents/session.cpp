@@ -132,7 +132,7 @@ class Session {
       const Clock::time_point asked = Clock::now();
       Round round = author->next(work, talk);
       model_s_ += seconds_since(asked);
-      // What was never answered is no round: it is asked again by whoever goes on.
+      // What was never answered is no round: it is asked again when the run is resumed.
       if (!talk.over().empty()) break;
       KW_CHECK(take(work, std::move(round), &talk));
       if (options_.journal != nullptr) options_.journal->clear();
@@ -350,7 +350,7 @@ class Session {
     {
       const judge::Beside others(options_.floor);
       KW_TRY(inspected, judge_.inspect(asked));
-      // While nobody times: reading machine code takes a core.
+      // While nothing is timed: reading machine code takes a core.
       right = inspected.verdict.accepted();
       std::vector<std::uint64_t> samples;
       if (right) {

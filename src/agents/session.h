@@ -1,6 +1,6 @@
 // One author at work on one task: step, judge, record, and again, until the rounds or the budget are spent.
 //
-// Every round is told to whoever listens before the next one begins, so that a record is complete up to a crash.
+// Every round is passed to the listeners before the next one begins, so that a record is complete up to a crash.
 // Several sessions may go on at once over one judge: they build and examine side by side, and time one after the other.
 // A session that was broken off goes on from its recorded rounds (round_record.h).
 #pragma once

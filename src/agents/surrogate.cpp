@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFewestKnown = 8;  // before anything is guessed
 constexpr std::size_t kNeighbours = 3;
-constexpr std::size_t kFewestMisses = 19;  // the largest of so many is a bound that 95 % keep to
+constexpr std::size_t kFewestMisses = 19;  // the largest of this many is a bound that 95 % keep to
 constexpr double kBound = 0.95;
 constexpr double kMostWrong = 0.2;
 constexpr double kLeastExplained = 0.5;

@@ -42,7 +42,7 @@ class Talk {
                                  std::optional<double> temperature = {});
   // Set when nothing that is asked can be answered any more: why.
   const std::string& over() const { return over_; }
-  // And nobody else who asks the same model can be answered either.
+  // And no other request to the same model can be answered either.
   bool hopeless() const { return hopeless_; }
   // What went wrong with requests, in order.
   const std::vector<std::string>& troubles() const { return troubles_; }

@@ -2,8 +2,8 @@
 // kernel of that moment.
 //
 // Which kernel is the best is decided by pairs of times that were taken in one race, never by times of different
-// races, and only where the difference is beyond the interval: whoever is not faster beyond it does not replace the
-// incumbent, and is not called slower either.
+// races, and only where the difference is beyond the interval: a kernel that is not faster beyond it does not replace
+// the incumbent, and is not called slower either.
 #pragma once
 
 #include <map>
@@ -55,7 +55,7 @@ struct Round {
   std::string reflection;  // what the next plan says that this round taught
   std::string source;
   Settings settings;                // of rounds that older versions recorded; else the source's defaults hold
-  int edits = 0;                    // the kernel came as so many edits; 0: whole
+  int edits = 0;                    // how many edits the kernel came as; 0: it came whole
   std::vector<std::string> mended;  // problems of answers that were asked for again within the round
   std::string problem;              // why there is no kernel; then there is no verdict
   std::optional<Verdict> verdict;

@@ -14,7 +14,7 @@
 namespace kw::agents {
 namespace {
 
-// A right kernel, so many times as fast as plain, and beside the incumbent.
+// A right kernel with its speed as a multiple of plain's and of the incumbent's.
 Round right(int number, double x_plain, std::optional<Comparison> beside = {}) {
   Round round{.number = number, .role = RoundRole::accelerator, .source = "kernel " + std::to_string(number)};
   round.verdict = Verdict{.task = "Relu", .stage = VerdictStage::accepted, .time_ns = 1000 / x_plain};

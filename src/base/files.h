@@ -3,7 +3,7 @@
 //
 // A file that comes from outside may be a FIFO that never answers, a device, a link to somewhere else, or larger than
 // memory. So only regular files are read, up to a limit, and opening one never waits. What is written goes into a draft
-// with a random name that must not exist yet, and is renamed: a link that somebody planted is replaced, not followed.
+// with a random name that must not exist yet, and is renamed: a planted link is replaced, not followed.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,7 @@ Result<Descriptor> open_lock_file(const std::filesystem::path& path);
 // The same without making it.
 Result<Descriptor> open_existing_lock_file(const std::filesystem::path& path);
 
-// What a user may have put there on purpose: owned by this user or root, and writable by nobody else. An Error says
+// What a user may have put there on purpose: owned by this user or root, and writable by no other user. An Error says
 // which of it does not hold, and what to do.
 Status check_owner(const std::filesystem::path& path);
 

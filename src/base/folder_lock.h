@@ -11,7 +11,7 @@ namespace kw {
 class FolderLock {
  public:
   // Makes the folder where it is missing. Another process that works in it is an error, at once; so is a link in its
-  // place: who works in a folder removes what is left there, and a link may come with a folder of somebody else's.
+  // place: a program that works in a folder removes what is left there, and a foreign folder may hold a link.
   static Result<FolderLock> take(const std::filesystem::path& folder);
 
   // False once the folder was removed or renamed: what has this name then may be another's.

@@ -34,7 +34,7 @@ std::size_t distance(const std::string& wanted, const std::string& name) {
   return edit_distance(wanted, name);
 }
 
-// Two letters in the wrong order are two mistakes. The dashes of a flag are no letters that somebody typed wrong.
+// Two letters in the wrong order are two mistakes. The dashes of a flag do not count as mistyped letters.
 std::size_t most_mistakes(std::string_view typed) {
   const std::size_t letters = typed.size() - std::min(typed.size(), typed.find_first_not_of('-'));
   return letters <= 3 ? 1 : std::max<std::size_t>(2, letters / 3);

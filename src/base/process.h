@@ -1,6 +1,6 @@
 // The only way in which kw starts a program (tests/house_test.cpp names the exceptions: the sandbox).
 //
-// A program that is started in a folder of somebody else must not run what lies there. So a program is found over the
+// A program that is started in a foreign folder must not run what lies there. So a program is found over the
 // absolute folders of PATH alone, it gets a short list of variables, no open files but those that are meant, and a
 // working folder in which nothing lies. Only a command that the user has typed runs where the user is.
 #pragma once

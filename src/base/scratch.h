@@ -11,7 +11,7 @@
 
 namespace kw {
 
-// A new, empty folder that nobody else uses.
+// A new, empty folder that no other process uses.
 class ScratchFolder {
  public:
   ScratchFolder() : path_(std::filesystem::path(testing::TempDir()) / name()) {

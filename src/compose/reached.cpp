@@ -495,7 +495,7 @@ std::vector<bool> reached(const std::vector<Item>& items) {
     stays[i] = std::ranges::all_of(
         items[i].uses, [&](std::string_view word) { return !defined.contains(word) || seen.contains(word); });
   }
-  // A namespace stays while something is in it, or somebody names it.
+  // A namespace stays while something is in it, or it is named somewhere.
   std::vector<std::size_t> scopes;
   std::vector<bool> filled;
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -31,7 +31,7 @@ enum class ReasonCode {
   timed_out,
   ended_itself,    // exit_code
   killed,          // ending: from outside, or for a resource it may not have
-  lost,            // nobody knows how it ended
+  lost,            // it is not known how it ended
   system_call,     // name
   touched_memory,  // place: near which buffer; or address
   misaligned_access,
@@ -51,7 +51,7 @@ enum class ReasonCode {
   wrong_when_repeated,  // as wrong_output
   wrong_when_moved,     // as wrong_output: in buffers that are not aligned, at the end of mapped memory
   wrong_in_two,         // as wrong_output: with two prepared instances, or other weights at an old address
-  wrong_later,          // calls: other bits after so many calls of one shape
+  wrong_later,          // calls: other bits after this number of calls of one shape
   other_bits,           // element, first, then, repeated
   impossible_rank,      // rank
   impossible_shape,     // shape, largest

@@ -15,7 +15,7 @@
 namespace kw {
 
 // How far a candidate came: the stage that stopped it, or accepted. A search leaves most candidates at `quick_check`:
-// right on the task's own shape, and nobody asked further.
+// right on the task's own shape; nothing else was tried.
 enum class VerdictStage { build, load, verify, quick_check, hidden, guard, precision, behaviour, time, accepted };
 std::string_view name_of(VerdictStage stage);
 std::optional<VerdictStage> stage_named(std::string_view name);

@@ -38,7 +38,7 @@ std::string without_comments(std::string_view source);
 
 // What a kernel does not use is left out: functions, types, aliases and tunables at file or namespace scope that
 // nothing else names, and comments. What is left compiles where the source does, unless a name means two things in it:
-// whoever needs to be sure has it judged.
+// a caller that needs to be sure has it judged.
 std::string shortened(std::string_view source);
 
 }  // namespace kw::corpus

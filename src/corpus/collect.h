@@ -24,9 +24,9 @@ struct CollectRules {
   double faster = 1;              // the least lower end
   std::size_t longest = 6000;     // bytes of a kernel
   double alike = 0.85;            // from this likeness on two kernels count as one
-  std::size_t most_alike = 2;     // so many of one kind stay, each of another task
+  std::size_t most_alike = 2;     // how many of one kind stay, each of another task
   SplitRules split = {};
-  std::string licence = "NOASSERTION";  // of kernels that somebody else wrote
+  std::string licence = "NOASSERTION";  // of kernels that were not written here
 };
 
 // How many were left at each step.

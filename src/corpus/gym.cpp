@@ -52,7 +52,7 @@ const Speedup* speed_against(const Verdict& verdict, const std::string& rival) {
 double reward_of(const Verdict& verdict, const std::string& against) {
   if (!verdict.accepted()) return 0;
   const Speedup* const speed = speed_against(verdict, against);
-  // Whoever cannot be compared has shown no speed.
+  // A kernel that cannot be compared has shown no speed.
   if (speed == nullptr || !(speed->low > 0)) return 0;
   return std::min(kMostReward, std::log2(1 + speed->low));
 }

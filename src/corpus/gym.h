@@ -39,7 +39,7 @@ class Gym {
   // One request, from any thread; returns when it is judged. `number` is the line's, for errors.
   Json answer(const std::string& line, std::int64_t number);
 
-  // Answers lines from `in` until it ends, or nobody reads `out` any more.
+  // Answers lines from `in` until it ends, or the reader of `out` is gone.
   void serve(int in, int out);
 
  private:

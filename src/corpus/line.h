@@ -23,7 +23,7 @@ struct Line {
   // Where it comes from.
   std::string id;         // of its verdict: "r3.17", run and position
   std::string origin;     // who wrote it, from what
-  std::string licence;    // SPDX, or NOASSERTION where nobody said
+  std::string licence;    // SPDX, or NOASSERTION where none was stated
   std::string technique;  // empty: none of ours
   // What it is about.
   std::string task;       // its name
@@ -52,7 +52,8 @@ Result<std::vector<LineForm>> forms_named(const std::string& names);  // with co
 Json json_of(const Line& line, LineForm form);
 Json json_of(const Line& line, const Hole& hole);
 
-// Of a line for infilling, at most so many holes of each kind, chosen from the seed; the longest answers are left out.
+// Of a line for infilling, at most this number of holes of each kind, chosen from the seed; the longest answers are
+// left out.
 struct HoleRules {
   std::uint64_t seed = 1;
   std::size_t most = 2;

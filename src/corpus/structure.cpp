@@ -10,7 +10,7 @@
 namespace kw::corpus {
 namespace {
 
-// In so many chains that little would be left without them.
+// They are in most chains: little would be left without them.
 constexpr const char* kEverywhere[] = {"Add", "Sub", "Mul", "Div"};
 
 bool is_drawn(const std::string& what, const std::string& name, std::uint64_t seed, double share) {

@@ -308,7 +308,7 @@ void set_place(CodeError& error, const SourceLine& place, const std::vector<Sour
   }
 }
 
-// Some errors are noticed behind the place that must be mended.
+// Some errors are noticed after the place that must be corrected.
 void move_to_the_cause(CodeError& error, const Block& block, const std::vector<SourceText>& sources) {
   const SourceText* source = source_of(block.error.place.file, sources);
   if (source == nullptr) return;

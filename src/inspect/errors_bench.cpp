@@ -1,8 +1,8 @@
 // How well are errors found? Compiles every source of tests/failing_compiles/ with g++ and with clang++, and asks
 // whether the first error that we name is on the line that is marked there, in the function that is named there.
 //
-// tests/unseen_compiles/ was written when the rules stood already, and run once before anything was mended: its first
-// figure is what to expect of errors that nobody thought of.
+// tests/unseen_compiles/ was written when the rules stood already, and run once before anything was changed: its first
+// figure is what to expect of errors that were not foreseen.
 //
 //   kw_errors_bench FOLDER [NAME]   exit code 1 below 95 %; with a NAME prints what was said of that one
 #include <fmt/core.h>

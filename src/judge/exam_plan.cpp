@@ -28,7 +28,7 @@ constexpr std::int64_t kCheapOwnElements = 1 << 15;
 constexpr std::size_t kCrowds = 8, kMostInCrowd = 96;
 constexpr std::int64_t kFewInPattern = 48, kMostInPattern = 2048;
 constexpr double kCrowdFlops = 1.6e7, kCrowdElements = 5e5;
-// Of those that could be a crowd's, the cheapest of so many becomes it.
+// Of this number of candidates for a crowd's shape, the cheapest is taken.
 constexpr int kShapesLookedAt = 3;
 // Shares of a crowd's sets. What is left are typical ones, each like the one before in a way (mixed_inputs.h).
 constexpr std::pair<ops::InputClass, double> kCrowdShares[] = {{ops::InputClass::wide, 0.36},

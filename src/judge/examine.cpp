@@ -41,7 +41,7 @@ constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stret
 constexpr int kShapesInTwo = 8;
 // Of a crowd, in one go.
 constexpr std::size_t kTensorsAtOnce = 512;
-// An emulator is slow: one in so many.
+// An emulator is slow: one in this number.
 constexpr std::size_t kCrowdsOnEmulators = 4;
 // Two instances keep memory at once.
 constexpr std::uint64_t kManyCalls = 2;
@@ -211,7 +211,7 @@ class Examiner {
     return !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
   }
 
-  // Half of the first input is another one's, half is new: whoever takes the beginning for the whole shows.
+  // Half of the first input is another one's, half is new, which shows a kernel that takes the beginning for the whole.
   static void begin_alike(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
     if (!may_be_mixed(instance, inputs)) return;
     const auto from = others[0].as<float>();
@@ -633,7 +633,7 @@ class Examiner {
   std::set<Lengths> shapes_;                               // that were tried
   std::map<std::string, std::set<std::int64_t>> lengths_;  // the values of each
   std::uint8_t poisons_[std::size(kPlaces)] = {};
-  std::uint64_t grown_bytes_ = 0;  // by calls of the own shape, in so many cases
+  std::uint64_t grown_bytes_ = 0;  // by calls of the own shape, over all cases
   std::int64_t grown_cases_ = 0;
   const std::uint64_t many_seed_ = secret();
 };

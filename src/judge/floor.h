@@ -1,8 +1,8 @@
-// Who may work now: many may build and examine together, but whoever times a kernel is alone. Those who want to time go
-// before new work, or a steady flow of it would keep them waiting for ever.
+// Which thread may work now: many may build and examine together, but timing a kernel is done alone. Threads that want
+// to time go before new work, or a steady flow of it would keep them waiting for ever.
 //
 // Every change from building to timing costs: cores wait until the last one has built. With a group of more than one,
-// timing waits until so many want it, or nobody wants to build any more, and then all of them have their turn.
+// timing waits until enough of them want it, or none wants to build any more, and then all of them have their turn.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ namespace kw::judge {
 class Floor {
  public:
   Floor() = default;
-  // At most so many build and examine together; more than there are cores would only push each other aside.
+  // How many build and examine together at most; more than there are cores would only push each other aside.
   explicit Floor(int most, int group = 1) : most_(most), group_(group) {}
 
   void enter() {
@@ -55,7 +55,7 @@ class Floor {
   int entering_ = 0;  // waiting to work
   int working_ = 0;
   int wanting_ = 0;  // waiting to time
-  int passed_ = 0;   // who began to work while somebody wanted to time
+  int passed_ = 0;   // threads that began to work while another wanted to time
   bool timers_turn_ = false;
   bool timing_ = false;
 };

@@ -63,9 +63,9 @@ TEST(Floor, AGroupTimesInOneGo) {
 
 TEST(Floor, WhoTimesDoesNotWaitForAGroupThatDoesNotCome) {
   Floor floor(2, 8);
-  { const Alone alone(&floor); }  // nobody else is there
+  { const Alone alone(&floor); }  // no other thread is there
   std::atomic<bool> stop = false, timed = false;
-  // Others build for ever and never time: who wants to time still gets there.
+  // Others build for ever and never time: a thread that wants to time still gets there.
   std::vector<std::jthread> builders;
   for (int i = 0; i < 4; ++i) {
     builders.emplace_back([&] {

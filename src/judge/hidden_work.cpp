@@ -8,7 +8,7 @@
 namespace kw::judge {
 namespace {
 
-// CPU time of a turn outside of its lap that nobody is charged with, beyond what a rival needs: a part of the lap,
+// CPU time of a turn outside of its lap that is not charged, beyond what a rival needs: a part of the lap,
 // since who uses much memory leaves the host's own in a slower place, and so much in any case.
 constexpr double kFreeShare = 0.01;
 constexpr double kFreeNs = 300;
@@ -17,7 +17,7 @@ constexpr double kFreeNs = 300;
 constexpr double kMostShare = 0.1;
 constexpr double kMostNs = 2'000;
 constexpr double kMostNsWhenBusy = 1'000'000;
-// Means that differ by so many of the others' standard errors differ.
+// Means differ when they are this many of the others' standard errors apart.
 constexpr double kSureErrors = 6;
 // In the others' turns, what is beyond this share of them is chance.
 constexpr double kUsualShare = 0.9;
@@ -72,7 +72,7 @@ Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, doub
   const double free_ns = kFreeShare * lap_ns + kFreeNs;
   if (!sure) {
     // Waiting for an interrupted judge looks like work, now and then by milliseconds: medians alone tell something.
-    // They charge; nobody is blamed unless nearly all turns are beyond nearly all of the others'.
+    // They charge; a kernel is blamed only if nearly all of its turns are beyond nearly all of the others'.
     excess.mean_ns = std::max(median_of(ours) - median_of(theirs) - free_ns, 0.0);
     excess.usual_ns = std::max(quantile_of(ours, 1 - kSureShare) - quantile_of(theirs, kSureShare) - free_ns, 0.0);
     std::ranges::fill(excess.ns, excess.mean_ns);

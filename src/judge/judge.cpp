@@ -136,7 +136,7 @@ Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Ch
   }
   KW_TRY(std::unique_ptr<const Built> built, device_->build(source, choice));
   std::shared_ptr<const Built> shared = std::move(built);
-  // What a killed compiler left is nobody's word on the source.
+  // What a killed compiler left says nothing of the source.
   if (!shared->ok() && shared->errors.empty()) return shared;
   const std::lock_guard guard(*lock_);
   if (built_.contains(key)) return built_.at(key);

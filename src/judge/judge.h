@@ -1,4 +1,4 @@
-// The judge: takes a kernel that nobody trusts and says whether it is right, how fast it is, and how sure that is.
+// The judge: takes an untrusted kernel and says whether it is right, how fast it is, and how sure that is.
 //
 // build -> load -> verify -> hidden -> guard -> precision -> behaviour -> time. Building and examining may go on for
 // several candidates at once; timing is for one at a time.

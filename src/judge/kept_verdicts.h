@@ -12,7 +12,7 @@ namespace kw::judge {
 std::string key_of(const Case& one);
 
 std::optional<Verdict> kept_verdict(const std::string& key);
-// Nobody was left out by an accident: judged again, it would come out the same.
+// No rival was left out by an accident: judged again, it would come out the same.
 bool lasts(const Verdict& verdict);
 
 // Where nothing can be written, nothing is kept; nor what does not last.

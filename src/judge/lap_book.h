@@ -30,7 +30,7 @@ class LapBook {
   // Of one call. What is charged is added to the candidate's, round by round.
   std::vector<double> times_of(std::size_t who, const Charges& charged_ns = {}) const;
   std::vector<Pair> pairs(std::size_t a, std::size_t b, const Charges& charged_ns = {}) const;
-  // Against somebody whose laps are kept elsewhere, one a round.
+  // Against a rival whose laps are kept elsewhere, one a round.
   std::vector<Pair> pairs_with(const std::vector<double>& theirs_ns, const Charges& charged_ns = {}) const;
   // None where there are too few pairs.
   std::optional<Ratio> ratio(std::size_t a, std::size_t b, const Charges& charged_ns = {}) const;

@@ -18,7 +18,7 @@ constexpr std::size_t kCallsAtOnce = 64;
 constexpr int kTurns = 100;
 // Memory is looked at after these: libraries set things up in the first.
 constexpr int kTurnsBefore = 5;
-// It ends after this time, but not before so many turns.
+// It ends after this time, but not before this number of turns.
 constexpr auto kMostTime = 60ms;
 constexpr int kFewestTurns = 25;
 // A shape that is not small has fewer calls side by side, and may have fewer turns.

@@ -44,7 +44,7 @@ struct History {
 
 // What a program does with a kernel, from its first call on: some shapes in turn, each for one call or for a thousand,
 // every hundred calls at other addresses, now and then the same call again with the same inputs or others. The kernel
-// must be one that nobody called before. All runs are of one kernel; *shape says which of them was wrong.
+// must be one that was not called before. All runs are of one kernel; *shape says which of them was wrong.
 Result<Reason> run_history(std::span<const LongRun> runs, const History& history, Random& random, int* calls_made,
                            std::size_t* shape);
 

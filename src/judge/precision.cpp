@@ -15,7 +15,7 @@ constexpr double kLeastShare = 0.01;
 // Shorter sums have a bound that is narrow enough.
 constexpr double kLongSum = 512;
 constexpr double kTermsLeft = 3;
-// Terms that are to count for nothing lose so many bits.
+// How many bits terms lose that are to count for nothing.
 constexpr double kLeastLoss = 18, kMostLoss = 40;
 
 // The median, without zeros: beside one huge element the others would all seem to be off by little.
@@ -45,7 +45,7 @@ bool thin_out(const ops::Graph& graph, std::vector<Tensor>& inputs, Random& rand
   }
   if (largest == nullptr) return false;
   for (float& value : largest->as<float>()) {
-    // Not zero: whoever looks for that would know.
+    // Not zero: a kernel could look for that.
     if (!random.chance(kTermsLeft / terms))
       value *= static_cast<float>(std::exp2(-random.uniform(kLeastLoss, kMostLoss)));
   }

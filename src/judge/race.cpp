@@ -44,7 +44,7 @@ constexpr auto kBetweenRaces = 200ms;
 constexpr double kWorthRepeatingS = 0.2;
 // In a quick check, this many times slower is far behind.
 constexpr double kFarBehind = 3;
-// Verifying calls by chance may take this share of the budget, on top of it, or so long.
+// Verifying calls by chance may take this share of the budget, on top of it, or this time, whichever is longer.
 constexpr double kVerifyShare = 0.25;
 constexpr double kLeastVerify_s = 0.02;
 // Who holds so much more memory at the end, and so much of it a call, keeps some of every call.
@@ -157,7 +157,7 @@ class Race {
     turn_->admit(*lane.kernel);
     KW_TRY(Reason arranged, turn_->arrange(*lane.kernel, *calls_, instance_, Clock::now() + kMostCallTime));
     if (failed(0, std::move(arranged))) return {};
-    // A timed turn first: whoever takes over the host does so there.
+    // A timed turn first: a kernel that takes over the host does so there.
     if (timed_run(0, group_)) measure_empty(0);
     return {};
   }
@@ -546,7 +546,7 @@ Result<RaceResult> race(const Task& task, targets::Device& device, const NamedBu
                         const std::vector<ElementBound>& allowed, const RaceRules& rules) {
   const auto run = [&] { return Race(task, device, allowed, rules).run(candidate, rivals, frameworks); };
   KW_TRY(RaceResult best, run());
-  // In a quick check, in little time and with a number of rounds that somebody chose, there is one.
+  // In a quick check, in little time and with a given number of rounds, there is one.
   const bool may_repeat = rules.quick_check == nullptr && rules.stops_early && rules.budget_s >= kWorthRepeatingS;
   for (int i = 0; i < kMoreRaces && may_repeat && best.disturbed && !best.finding; ++i) {
     std::this_thread::sleep_for(kBetweenRaces);

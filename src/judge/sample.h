@@ -1,5 +1,5 @@
 // Where does a kernel's time go? A right kernel runs on the task's own shape for a moment, and its process is asked
-// again and again where in the code it is. For whoever wants to make it faster; no verdict hangs on it.
+// again and again where in the code it is. For making it faster; no verdict depends on it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A number that nobody outside this process can know: what all draws of the judge begin with.
+// A number that cannot be known outside of this process: what all draws of the judge begin with.
 #pragma once
 
 #include <cstdint>

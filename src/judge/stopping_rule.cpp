@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kNarrow = 0.05;
 constexpr double kEqual = 0.005;
-// The answer is looked for every so many rounds: it takes a thousand resamples.
+// Rounds between two looks at the answer, which takes a thousand resamples.
 constexpr int kEvery = 10;
 
 double width_of(const Ratio& ratio) { return (ratio.high - ratio.low) / ratio.median; }

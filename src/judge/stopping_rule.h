@@ -13,7 +13,7 @@ struct StoppingRule {
   int most_rounds = 500;
   bool early = true;
 
-  // After so many rounds in so many seconds; `clear` is asked only where its answer matters.
+  // After a number of rounds and of seconds; `clear` is asked only where its answer matters.
   bool ends(int rounds, double spent_s, const std::function<bool()>& clear) const;
 };
 

@@ -1,6 +1,6 @@
 // Are the answers of timed calls right? Every one is held against the first rival's, element by element; those that
 // look odd, and some that are chosen by chance over the whole race, are held against the reference. The chosen ones are
-// kept and verified when the race is over, so that nobody can tell which they are, and timing waits for nothing.
+// kept and verified when the race is over, so that a kernel cannot tell which they are, and timing waits for nothing.
 #pragma once
 
 #include <vector>

@@ -20,7 +20,7 @@
 
 namespace kw::llm {
 
-// Calls of tools, for whoever keeps answers as JSON.
+// Calls of tools, for code that keeps answers as JSON.
 Json json_of(const std::vector<ToolCall>& calls);
 // May throw a JsonError.
 std::vector<ToolCall> calls_from(const Json& json);

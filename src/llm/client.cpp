@@ -13,7 +13,7 @@ namespace kw::llm {
 namespace {
 
 constexpr double kLongestPause_s = 60;
-constexpr double kLongestRetryAfter_s = 600;  // who asks for more is not worth waiting for
+constexpr double kLongestRetryAfter_s = 600;  // a server that asks for more is not waited for
 
 // False where it was cut short.
 bool pause(double seconds, const std::stop_token& stop) {

@@ -135,7 +135,7 @@ TEST_P(EveryProtocol, LetsAModelCallToolsBeforeItAnswers) {
     EXPECT_EQ(replayed->ask(request).calls, answer.calls);
     EXPECT_EQ(replayed->ask(then).text, "found call_a: two files and call_b: line 7");
   }
-  // Nobody who gave no tools sees a difference.
+  // A request without tools is the same as before.
   EXPECT_TRUE(ask(at("looks")).calls.empty());
   auto old = Client::open(at("toolless"));
   ASSERT_TRUE(old.ok());

@@ -53,7 +53,7 @@ class Engine {
 Result<Json> ask_engine(const Json& request, int threads, const std::function<void(const Json& line)>& tell = {},
                         const std::stop_token& stop = {}, double most_s = 1e9);
 
-// Engines that are kept from question to question, one for each model: who asks many questions loads a model once.
+// Engines that are kept from question to question, one for each model: many questions load a model once.
 // Questions to one model wait for each other, within their time.
 class KeptEngines {
  public:

@@ -11,7 +11,7 @@
 
 namespace kw::lm {
 
-// Shared by everything that points into it. A file that is cut short by somebody else while it is mapped ends the
+// Shared by everything that points into it. A file that is cut short by another program while it is mapped ends the
 // program, as the system gives no other answer.
 class MappedFile {
  public:

@@ -51,7 +51,7 @@ struct TemplateExpression {
   Json computed(TemplateScopes& scopes) const;
 };
 
-// What has no value: a name that nobody set. It prints as nothing and is false.
+// What has no value: a name that was not set. It prints as nothing and is false.
 Json undefined();
 bool is_true(const Json& value);
 std::string printed(const Json& value);

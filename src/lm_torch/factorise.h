@@ -47,8 +47,8 @@ struct Pivoted {
 };
 Pivoted pivoted(const Factors& factors);
 
-// Numbers that rank r of an m x n matrix takes, and the largest rank within so many numbers (0: none fits). A rank
-// whose factors are no smaller than the matrix is none.
+// Numbers that rank r of an m x n matrix takes, and the largest rank within a given count of numbers (0: none fits). A
+// rank whose factors are no smaller than the matrix is none.
 std::int64_t factor_size(std::int64_t rows, std::int64_t columns, std::int64_t rank, bool pivot);
 std::int64_t largest_rank(std::int64_t rows, std::int64_t columns, std::int64_t numbers, bool pivot);
 
@@ -57,7 +57,7 @@ struct Allotted {
   std::int64_t rows = 0, columns = 0;
   std::vector<double> loss;
 };
-// The ranks that together lose least within so many numbers; 0: the matrix stays whole.
+// The ranks that together lose least within a given count of numbers; 0: the matrix stays whole.
 std::vector<std::int64_t> allot_ranks(const std::vector<Allotted>& matrices, std::int64_t numbers, bool pivot);
 
 }  // namespace kw::lm

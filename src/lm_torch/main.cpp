@@ -17,8 +17,8 @@
 
 namespace {
 
-// kw speaks over a socket; when its end is gone, nobody waits for what is being computed. A pipe says nothing of the
-// kind: its writer may be done and still wait for answers.
+// kw speaks over a socket; when its end is gone, what is being computed is not wanted any more. A pipe says nothing of
+// the kind: its writer may be done and still wait for answers.
 void end_when_nobody_listens() {
   struct stat about = {};
   if (::fstat(STDIN_FILENO, &about) != 0 || !S_ISSOCK(about.st_mode)) return;
@@ -65,7 +65,7 @@ int main(int, char** arguments) {
     const kw::Json request = kw::Json::parse_quietly(line);
     const auto done = requests.answer(request, tell);
     done.ok() ? tell({{"done", *done}}) : tell({{"error", done.error().message}});
-    if (!std::cout) return 2;  // nobody listens any more
+    if (!std::cout) return 2;  // the reader is gone
   }
   return 0;
 }

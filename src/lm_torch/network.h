@@ -1,8 +1,8 @@
 // A model that runs: decoders of the Llama kind (Llama, Qwen2, Qwen3, SDAR) and BERT's encoder, on LibTorch; in float32
 // on the CPU unless other options are given.
 //
-// A pass is embed, the layers one by one, and the head, so that whoever watches what a layer is given, or replaces one,
-// needs no second implementation. Wrong ids and sizes are the caller's fault: `check_ids` is there for them.
+// A pass is embed, the layers one by one, and the head, so that code that watches what a layer is given, or replaces
+// one, needs no second implementation. Wrong ids and sizes are the caller's fault: `check_ids` is there for them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -53,7 +53,7 @@ class Network {
  public:
   // Refuses a model that does not fit into the memory that is free, and weights that are no numbers.
   static Result<Network> load(const ModelFiles& files, const at::TensorOptions& options = at::kFloat);
-  // Of all that expected_tensors() names. The tensors are shared: whoever changes one in place changes the network.
+  // Of all that expected_tensors() names. The tensors are shared: changing one in place changes the network.
   static Network of_tensors(const ModelConfig& config, const std::map<std::string, at::Tensor>& tensors);
 
   const ModelConfig& config() const { return config_; }

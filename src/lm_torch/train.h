@@ -34,7 +34,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   std::string device = "cpu", numbers = "F32";  // "BF16": passes in bfloat16, weights and moments in float32
   std::string type = "BF16";                    // of the weights that are written
-  // Texts that are written at every checkpoint, for people to look at. With any, whoever is told of progress is also
+  // Texts that are written at every checkpoint, for people to look at. With any, the listener of progress is also
   // given {"checkpoint": {...}}: what training.json will hold, as far as it is known.
   std::int64_t shown_samples = 0;
 };

@@ -4,7 +4,7 @@
 // Block diffusion: every example is there twice with equal positions, noisy (some of its answer's tokens masked) and
 // clean. A noisy token sees its own noisy block and the clean blocks before it, a clean one the clean blocks up to its
 // own: one pass so trains all blocks as if each were written after the true ones. Noisy blocks without a token to learn
-// would be seen by nobody, and are left out.
+// would be used nowhere, and are left out.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -171,7 +171,7 @@ Result<RequestHead> read_head(std::string_view text) {
     if (colon == std::string_view::npos || !is_name(line.substr(0, colon))) return fail("a header has no name");
     head.headers.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
   }
-  // Said twice they mean one thing to us and another to somebody before or after us.
+  // Said twice they mean one thing to us and another to a proxy before or after us.
   for (const char* name :
        {"Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding", "Content-Encoding"}) {
     if (head.count(name) > 1) return fail("the header {} is there twice", name);

@@ -171,7 +171,7 @@ struct Conversation::Inside : std::enable_shared_from_this<Inside> {
   std::string client = "mcp";
   std::map<std::string, std::stop_source> at_work;  // by the id as JSON
 
-  // A request, whoever it comes from.
+  // A request, from any client.
   struct Request {
     Json id;
     std::string method;

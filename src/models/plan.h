@@ -56,7 +56,7 @@ struct Chosen {
 Result<std::string> model_with(const Model& model, const std::vector<GroupKind>& kinds,
                                const std::vector<Chosen>& chosen, const std::string& domain);
 
-// The search for it: each kind gets a share of the time by what it may save. Kernels are judged with so many threads.
+// The search for it: each kind gets a share of the time by what it may save. `threads` is what kernels are judged with.
 runs::Order order_of(const Plan& plan, const std::string& device, double within_s, int threads);
 
 // Whether a kernel that was found asks for threads, and has enough to do for them: lending them costs microseconds.

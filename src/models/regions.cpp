@@ -14,7 +14,7 @@ namespace {
 
 using Nodes = std::vector<std::size_t>;
 
-constexpr int kFewestConvolutions = 2;     // a small one alone gains nothing from a layout that it shares with nobody
+constexpr int kFewestConvolutions = 2;     // a small one alone gains nothing from a layout that no neighbour shares
 constexpr double kLargeConvolution = 5e7;  // operations of one that is tried alone too
 constexpr double kSmallNode_ns = 20e3;     // what takes longer is worth a search of its own
 constexpr std::size_t kFewestSmallNodes = 4, kMostSmallNodes = 40;  // of a kernel: more take long to compile
@@ -127,7 +127,7 @@ Result<std::optional<const compose::Technique*>> small_node(const Model& model, 
   for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
     if (graph->output_type(k).from_values) return Some();
   }
-  // What depends on lengths alone is known already, and whoever reads it has it as a constant.
+  // What depends on lengths alone is known already, and its readers have it as a constant.
   const auto is_input = [](const ops::GraphInput& input) { return input.role == Role::input; };
   if (std::ranges::none_of(graph->inputs, is_input)) return Some();
   const compose::Technique* best = nullptr;

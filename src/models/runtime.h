@@ -32,7 +32,7 @@ class WorkFolder {
 
 using NamedType = std::pair<std::string, TensorType>;
 
-// The .npz file that a user names: a regular file, so that nobody waits for it.
+// The .npz file that a user names: a regular file, so that reading it cannot block.
 Result<std::filesystem::path> inputs_file(const std::string& file);
 
 // What a model is run with.

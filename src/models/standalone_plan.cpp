@@ -122,7 +122,7 @@ class Planner {
 
   Status form_units(const std::vector<Unit>& found) {
     std::vector<bool> taken(model_.count(), false);
-    // Not taken, and of use; what nobody needs may be in it where its inputs are there anyway.
+    // Not taken, and of use; what is read by nothing may be in it where its inputs are there anyway.
     const auto is_free = [&](const std::vector<std::size_t>& nodes) {
       const std::set<std::size_t> inside(nodes.begin(), nodes.end());
       const auto is_there = [&](const std::string& input) {

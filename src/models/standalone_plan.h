@@ -1,7 +1,7 @@
 // A whole model as a list of kernels to call one after the other, with a place in memory for every tensor: what a
 // program without any framework needs to know before it runs.
 //
-// Results in between share one block of memory: each gets a place that nobody else uses from the step that makes it to
+// Results in between share one block of memory: each gets a place that nothing else uses from the step that makes it to
 // the last one that reads it. What only gives a tensor another shape costs nothing: both are the same memory.
 #pragma once
 

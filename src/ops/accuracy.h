@@ -1,8 +1,8 @@
 // How far a right answer in floating point may be from the exact one: the bounds that references put into slack.
 //
-// A bound is derived from what every honest way of computing the result must do: so many roundings of so large terms.
-// It must let through any order of summation, fused or not, and a vectorised function of decent quality, and nothing
-// computed in half precision. u is the unit roundoff of the result's type (2^-24 for float32).
+// A bound is derived from what every honest way of computing the result must do: the number of roundings, and the size
+// of the terms rounded. It must let through any order of summation, fused or not, and a vectorised function of decent
+// quality, and nothing computed in half precision. u is the unit roundoff of the result's type (2^-24 for float32).
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Accuracy {
 
   bool exact() const { return ulps == 0 && absolute == 0; }
 
-  // None of an infinity: whoever reaches one must say so.
+  // None of an infinity: a formula that reaches one must say so.
   double bound(double result, DType dtype) const {
     if (exact() || !std::isfinite(result)) return 0;
     const double u = unit_roundoff(dtype);

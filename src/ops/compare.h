@@ -33,7 +33,7 @@ struct Comparison {
 };
 
 // NaN is right where NaN is expected and nowhere else; an infinity where the exact result is beyond the type's range.
-// Two empty tensors of one shape are equal; whoever judges must not take that for a proof.
+// Two empty tensors of one shape are equal; a judge must not take that for a right answer.
 Comparison compare(const WideTensor& expected, const Tensor& got);
 
 }  // namespace kw::ops

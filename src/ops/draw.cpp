@@ -92,7 +92,7 @@ class RealSource {
 
   // Half a word each: more bits than a float has, so that small values are as fine as they should be.
   void fill_uniform(std::span<float> elements) {
-    Random own = random_;  // nobody else sees it: its state stays in registers
+    Random own = random_;  // seen by no other function: its state stays in registers
     const double step = (spread_->high - spread_->low) * 0x1p-32, low = spread_->low;
     const auto high = static_cast<float>(spread_->high), below = std::nextafter(high, static_cast<float>(low));
     const auto put = [&](float& element, std::uint32_t half) {

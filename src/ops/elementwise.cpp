@@ -155,7 +155,7 @@ Op predicate(Predicate spec) {
 
 void draw_near(Tensor& tensor, std::span<const double> points, InputClass input_class, Random& random) {
   if (points.empty() || (input_class != InputClass::edges && input_class != InputClass::ties)) return;
-  // Float16 and bfloat16 may not hold a point: on which side of it the nearest number lies is nobody's business.
+  // Float16 and bfloat16 may not hold a point: on which side of it the nearest number lies does not matter.
   if (tensor.dtype() == DType::float16 || tensor.dtype() == DType::bfloat16) return;
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
     if (!random.chance(0.4)) continue;

@@ -26,7 +26,7 @@ struct GraphNode {
   Call call;
   int number = 0;            // among the task's nodes
   std::vector<int> inputs;   // slots; -1: left out
-  std::vector<int> outputs;  // slots; -1: nobody wants it
+  std::vector<int> outputs;  // slots; -1: unused
 };
 
 // Slots number every tensor of the graph: first the inputs and weights and constants, in the task's order, then

@@ -152,7 +152,8 @@ class Drawing {
     return lengths;
   }
 
-  // As the one before, with two of its lengths exchanged: as many elements, for whoever takes that for the shape.
+  // As the one before, with two of its lengths exchanged: as many elements, which catches a kernel that takes the count
+  // for the shape.
   Lengths turned(Lengths lengths) {
     const auto any = [&] { return std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1)); };
     std::swap(any()->second, any()->second);
@@ -172,7 +173,7 @@ class Drawing {
     return lengths;
   }
 
-  // Whoever costs too much keeps one of its lengths, and others become shorter.
+  // A shape that costs too much keeps one of its lengths, and others become shorter.
   bool add(Lengths lengths) {
     auto cost = cost_with(lengths);
     if (!cost) return false;

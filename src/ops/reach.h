@@ -16,7 +16,7 @@ namespace kw::ops {
 struct Reach {
   double low = -12;
   double high = 12;
-  std::int64_t few = -1;  // so many elements lie there, and the others are typical; below 0: all of them
+  std::int64_t few = -1;  // how many elements lie there, the others being typical; below 0: all of them
 };
 
 // One for each of graph.inputs; those that are not of a float type have no meaning. Where it may, one of them is drawn

@@ -134,7 +134,7 @@ struct RunFigures {
 // A run may say in its rules for which tasks it set out, as {"tasks": [{"name", "category"}, ...]}: those of which
 // nothing was planned yet count as tasks without a kernel.
 Result<RunFigures> figures_of(const store::Store& store, std::int64_t run);
-// Of outcomes that somebody holds already; fills overall, categories, versions and the remarks that follow from them.
+// Of outcomes that the caller holds already; fills overall, categories, versions and the remarks that follow from them.
 RunFigures figures_of(store::RunSummary run, std::vector<Outcome> outcomes);
 
 // One object: run, tasks, csr, fcr, fcr_own_shapes, fast {RIVAL: {"0.5", "1", "1.5", "2", sure: the same}}, geomean

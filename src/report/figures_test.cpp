@@ -120,7 +120,7 @@ TEST(Figures, OfNothingAreNoFigures) {
   const Figures none = figures_over({});
   EXPECT_EQ(none.share(none.built), std::nullopt);
   EXPECT_TRUE(none.rivals.empty());
-  // Nothing was timed: there is nobody to be faster than.
+  // Nothing was timed: there is no rival to be faster than.
   EXPECT_TRUE(figures_over(std::vector{rejected("Relu", "", VerdictStage::build)}).rivals.empty());
 }
 

@@ -76,7 +76,7 @@ TEST_F(OwnPythonTest, MakesARivalOfIt) {
   EXPECT_EQ(rival.python(), rival.own->program);
 }
 
-// A cloned folder, in which files have the names of Python's own modules: whoever imports one leaves a trace.
+// A cloned folder, in which files have the names of Python's own modules: importing one leaves a trace.
 class HostileFolder {
  public:
   HostileFolder() {

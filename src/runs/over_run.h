@@ -29,7 +29,7 @@ struct OverChoice {
   struct Loss {
     Lengths lengths;
     std::size_t faster = 0;  // that kernel is
-    double times = 1;        // so many times as fast as the chosen one
+    double times = 1;        // how many times as fast as the chosen one
   };
   std::vector<Loss> losses;
 };

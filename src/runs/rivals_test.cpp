@@ -56,7 +56,7 @@ TEST_F(ChosenRivals, AreKnownByName) {
 }
 
 TEST_F(SlowChosenRivals, AreInstalledUnaskedAndMissingWithoutANetwork) {
-  // Nobody listens there.
+  // No server listens there.
   const ScratchVariable index("PIP_INDEX_URL", "http://127.0.0.1:9/simple");
   const Chosen first = chosen("", true);
   EXPECT_EQ(first.names, "none");
@@ -85,7 +85,7 @@ TEST_F(ChosenRivals, AreMissingWithoutPython) {
 }
 
 TEST_F(ChosenRivals, ThatAreLargeAreNotInstalledUnasked) {
-  // Whoever runs this may have it.
+  // The user who runs this may have it.
   if (rivals::find_rival("torch")->own) GTEST_SKIP() << "this machine's python3 has torch";
   const auto rivals = Rivals::choose("torch", {});
   ASSERT_TRUE(rivals.ok());
@@ -101,7 +101,7 @@ TEST_F(ChosenRivals, ThatAreLargeAreNotInstalledUnasked) {
 TEST_F(ChosenRivals, TheBestIsFoundInTheTimingsThatAreKept) {
   for (const char* name : {"mnn", "onnxruntime"}) pretend_to_install(name);
   const Task task = *suites::find_task("Relu");
-  // Nobody was timed, and nobody can be: all are handed on, so that the verdict says of each why it does not count.
+  // None was timed, and none can be: all are handed on, so that the verdict says of each why it does not count.
   ASSERT_EQ(Rivals::choose("best", {})->of(task, 1)->size(), 2u);
   const auto time_of = [&](const std::string& name, double time_ns, double overhead_ns) {
     for (const auto& model : fs::directory_iterator(rivals::find_rival(name)->environment() / "models")) {

@@ -118,7 +118,7 @@ TEST_F(SlowRunLoop, RecordsNothingOnceStoppingWasAskedFor) {
   EXPECT_FALSE(run_->note(store::EventKind::other, "x").ok());
 }
 
-// Whoever ends the program does not wait for the work.
+// Ending the program does not wait for the work.
 TEST_F(SlowRunLoop, SaysItsLastWordsWhileItWorks) {
   Notes work(1);
   store::RunState state_meanwhile = store::RunState::open;
@@ -215,7 +215,7 @@ class Incoming : public Pieces {
     closed_ = true;
     changed_.notify_all();
   }
-  // Returns when so many were begun.
+  // Returns when this number were begun.
   void wait_for(std::size_t count) {
     std::unique_lock guard(lock_);
     changed_.wait(guard, [&] { return begun_ >= count; });

@@ -87,7 +87,7 @@ Status SearchWork::read_record(Run& run) {
   std::map<std::string, int> tried;
   KW_CHECK(store.each_recorded(run.id(), [&](const store::Recorded& one) -> Status {
     if (!one.judged) return {};
-    // What somebody else wrote into the record was not judged: it is judged again.
+    // What others wrote into the record was not judged here: it is judged again.
     KW_TRY(const bool is_own, store::is_own_verdict(store.database(), one.item));
     if (!is_own) return {};
     if (one.purpose == store::Purpose::confirm) {

@@ -25,7 +25,7 @@ bool write_text(const char* file, const std::string& text) {
   return written;
 }
 
-// Root unshares as it is; others first become somebody in a user namespace of their own.
+// Root unshares as it is; other users first get a user namespace of their own.
 bool unshare_as_allowed(int flags) {
   if (::geteuid() == 0) return ::unshare(flags) == 0;
   const uid_t user = ::geteuid();
@@ -112,7 +112,7 @@ bool build_view(const std::vector<Shown>& shown) {
   return ::chdir("/") == 0;
 }
 
-// Root of a container may have lost the right to become somebody else.
+// Root of a container may have lost the right to change its user.
 bool may_change_user() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct now[2] = {};

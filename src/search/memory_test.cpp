@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kMachine[] = "this machine";
 
-// y = OP(x) with so many elements.
+// y = OP(x) with the given number of elements.
 Task task_by_hand(const std::string& name, const std::string& op, std::int64_t elements) {
   Task task;
   task.name = name;

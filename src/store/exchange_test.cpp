@@ -59,7 +59,7 @@ TEST_F(Exchange, TakesBackAllOfARun) {
   EXPECT_EQ(imported->run, 2);
   EXPECT_FALSE(imported->was_here);
   std::string again = lines_of(there_, 2);
-  // Only the state (it is nobody's work now) and the machine's number may differ.
+  // Only the state (no process works on it now) and the machine's number may differ.
   const auto without = [](std::string text, const std::string& part) {
     for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
     return text;

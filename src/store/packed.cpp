@@ -39,7 +39,7 @@ Result<std::string> unpack(std::string_view packed, std::uint64_t most_bytes) {
   if (size > most_bytes) {
     return fail("packed data says that it has {} bytes, and at most {} are unpacked", size, most_bytes);
   }
-  // The size is only what somebody wrote there: memory is taken as the data comes.
+  // The size is only what the file claims: memory is taken as the data comes.
   z_stream stream = {};
   if (::inflateInit(&stream) != Z_OK) return fail("packed data cannot be unpacked");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data())) + kNumberBytes;

@@ -60,7 +60,7 @@ struct NewRun {
 
 // What an item of a run is for. Stored by name.
 enum class Purpose {
-  judge,    // a candidate that somebody handed in
+  judge,    // a candidate that was handed in
   compare,  // the same, beside the sources of others
   start,    // a kernel that an author was given: no figure counts it
   search,   // a candidate of a search, or of an author

@@ -11,7 +11,7 @@
 namespace kw::store {
 namespace {
 
-// One file for all runs. Run N holds the bytes of its record: locked while somebody works on it, and the record says
+// One file for all runs. Run N holds the bytes of its record: locked while a process works on it, and the record says
 // who. A lock of the open file and not of the process, so that threads and tests exclude each other too.
 constexpr off_t kRecordBytes = 16;
 

@@ -1,6 +1,6 @@
 // Which rows of a record were written by this user's kw, and which came from elsewhere.
 //
-// A record may have come with a cloned folder or through `kw import`, and whoever made it can write "accepted" into any
+// A record may have come with a cloned folder or through `kw import`, and its maker can write "accepted" into any
 // row. So each run and each verdict that is made here carries a seal: an HMAC-SHA-256 of its content under a key that
 // only this user can read, in the user's own configuration folder. Rows without a right seal are shown, and count for
 // nothing: not as the best, not as judged before, not as lessons.

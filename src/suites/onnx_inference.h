@@ -39,7 +39,7 @@ std::set<std::string> shape_deciding(const OnnxModel& model, const std::vector<s
 // Why a node cannot be computed by our operators; empty: it can.
 std::string obstacle_to(const OnnxNode& node);
 
-// Names by who gives them. The model must outlive it.
+// Names, each with the node that produces it. The model must outlive it.
 class Sources {
  public:
   explicit Sources(const OnnxModel& model);

@@ -168,7 +168,7 @@ class Turn {
   virtual void settle(const Calls& calls, LoadedKernel& kernel, std::size_t count, Warmth warmth) = 0;
   // The first `count` calls, maybe none.
   virtual Lap time(LoadedKernel& kernel, std::size_t count, Clock::time_point deadline) = 0;
-  // Times are read by somebody else than the kernel's own core, so that an empty lap can be measured.
+  // Times are not read on the kernel's own core, so that an empty lap can be measured.
   virtual bool watches_clock() const = 0;
   // The core that a framework's process is to run on.
   virtual int core() const = 0;
@@ -279,7 +279,7 @@ Result<RoofTable> known_roofs(const std::string& device);
 Result<LeastTime> least_time(const std::string& device, const Cost& cost, int threads = 1);
 BuildOptions build_options(const std::string& device);
 
-// A file as it is now, for an identity: who writes it anew makes another one of it.
+// A file as it is now, for an identity: writing it anew makes it another one.
 std::string state_of(const std::string& file);
 
 // What a kernel left in its outputs for a call, with the shapes that it found; *problem says what is impossible there.

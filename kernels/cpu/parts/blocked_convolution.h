@@ -94,7 +94,7 @@ void tile_by_channel(const TileWalk& walk, const float* in, const float* weights
   KW_UNROLL for (int m = 0; m < kPixels; ++m) simd::store(out + m * walk.out_pixel, sums[m]);
 }
 
-// The same of neighbouring pixels with so many taps side by side: a row's weights stay in registers, and each pixel is
+// The same of neighbouring pixels with several taps side by side: a row's weights stay in registers, and each pixel is
 // read once for all of them.
 template <int kPixels, int kTaps>
 void tile_of_taps(const TileWalk& walk, const float* in, const float* weights, const float* bias, float* out) {

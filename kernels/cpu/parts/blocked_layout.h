@@ -8,7 +8,7 @@
 // Images in blocks of channels: of each block of as many channels as a vector has lanes, the pixels lie row by row, the
 // channels of a pixel side by side. So a convolution multiplies one number of its input with a vector of weights, and
 // writes a vector of its output, whatever the image's size; and several operators can follow one another in this layout
-// without changing it. Around an image lies a margin of zeros as wide as the widest padding of whoever reads it.
+// without changing it. Around an image lies a margin of zeros as wide as the widest padding of its readers.
 
 namespace blocked {
 
@@ -55,7 +55,7 @@ struct Room {
   Image image(int number) const { return Image(memory, places[number]); }
   int threads() const { return call->parallel == nullptr ? 1 : call->threads; }
 
-  // work(i) for each i below count, in turn or at once. What is done in one of them nobody else reads or writes.
+  // work(i) for each i below count, in turn or at once. What one of them writes no other reads or writes.
   template <class Work>
   void each(int count, Work&& work) const {
     if (threads() <= 1 || count <= 1) {

@@ -42,7 +42,7 @@ inline kw::Tensor<T> block_to(const kw::Tensor<T>& y, int64_t begin, int64_t cou
   return {y.data() + begin, kw::Shape{count}};
 }
 
-// work(begin, count, slot) for every block of so many elements, on the threads that are lent. An operator that works on
+// work(begin, count, slot) for every block of elements, on the threads that are lent. An operator that works on
 // a block sees too little of it to ask for threads itself.
 static_assert(FUSED_BLOCK < kLeastShared);
 template <class Work>

@@ -37,7 +37,7 @@ struct Axis {
   bool plain() const { return stride == 1 && pad == 0 && output + (kernel - 1) * dilation <= input; }
 };
 
-// At least so many elements, and an odd number of cache lines: what lies that far apart has room in the cache, unlike
+// At least `count` elements, and an odd number of cache lines: what lies that far apart has room in the cache, unlike
 // what a power of two parts.
 inline int64_t unlike_cache_ways(int64_t count) { return ((count + 15) / 16 | 1) * 16; }
 

@@ -13,7 +13,7 @@
 
 KW_TUNE(REDUCE_ROW, 4096, 1024, 4096, 16384);         // elements of a row whose partial result is made apart
 KW_TUNE(REDUCE_BLOCK, 4096, 1024, 2048, 4096, 8192);  // columns that are folded together
-// Rows of so many elements are read in four places at once: memory answers one stream at half of its speed.
+// Rows of this many elements are read in four places at once: memory answers one stream at half of its speed.
 KW_TUNE(REDUCE_STREAMS_FROM, 65536, 16384, 65536, 1073741824);
 
 constexpr int64_t kBeyondCaches = 8 << 20;  // elements

@@ -5,7 +5,7 @@
 #include "direct_convolution.h"
 #include "winograd.h"
 
-// A whole Conv by minimal filtering with tiles of so many rows, or the direct way where that does not suit it.
+// A whole Conv by minimal filtering with tiles of kTall rows, or the direct way where that does not suit it.
 
 namespace winograd {
 

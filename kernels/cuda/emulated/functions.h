@@ -237,7 +237,7 @@ inline int __syncthreads_count(int predicate) {
   block.votes += predicate != 0;
   block.wait_at_barrier();
   const int votes = block.votes;
-  block.wait_at_barrier();  // nobody votes again before all have counted
+  block.wait_at_barrier();  // no thread votes again before all have counted
   return votes;
 }
 inline int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) > 0; }

@@ -113,7 +113,7 @@ void run_layer(const kw::Node& node, const RecurrentLayer<T>& layer, kw::Tensor<
   for (kw::Tensor<T>* result : last) {
     result->allocate(batch_first ? kw::Shape{batch, directions, hidden} : kw::Shape{directions, batch, hidden});
   }
-  std::fill(y.begin(), y.end(), T(0));  // what lies behind the end of a sequence stays so
+  std::fill(y.begin(), y.end(), T(0));  // what lies after the end of a sequence stays so
   const std::size_t states = last.size();
   W* state = node.scratch<W>(hidden * static_cast<int64_t>(states));
   for (int64_t d = 0; d < directions; ++d) {

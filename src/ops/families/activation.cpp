@@ -28,7 +28,7 @@ std::function<void(Random&, Sample&)> sample_real(std::string name, double low, 
 const std::vector<double> kExponentialPoints = {0, -1, 1, -17, 17, -87.3, -88.7, 88.7, 89, -104};
 
 Domain line_with_ends(std::vector<double> points) { return {.points = std::move(points), .infinities = true}; }
-// At -infinity these are 0 times infinity for whoever takes the formula at its word.
+// At -infinity these are 0 times infinity in code that follows the formula to the letter.
 Domain line_without_ends(std::vector<double> points) { return {.points = std::move(points)}; }
 
 double sigmoid(double x) {

@@ -1,6 +1,6 @@
-// What is used unless somebody says otherwise: first what won on like tasks, then what the model of `surrogate` expects
-// the most of, and steps from the best point so far when it expects nothing more. bench/search_bench.cpp compares it
-// with the others.
+// What is used unless another strategy is named: first what won on like tasks, then what the model of `surrogate`
+// expects the most of, and steps from the best point so far when it expects nothing more. bench/search_bench.cpp
+// compares it with the others.
 #include <algorithm>
 
 #include "search/strategy.h"

@@ -17,7 +17,7 @@ sandbox::Descriptor take_lock() {
     sandbox::Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!lock) lock = sandbox::Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!lock) continue;
-    // Somebody who holds it for minutes is not timing.
+    // A process that holds it for minutes is not timing.
     for (int i = 0; i < 6000; ++i) {
       if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
       ::usleep(20'000);

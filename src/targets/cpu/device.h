@@ -24,7 +24,7 @@ class CpuDevice final : public targets::Device {
   Result<std::unique_ptr<const targets::Built>> build(const Source& source, const Choice& choice) override {
     return build_from(source, source, choice);
   }
-  // Of a source that was made of what somebody wrote: messages show lines of that.
+  // Of a source that was made from a user's: messages show the user's lines.
   Result<std::unique_ptr<const targets::Built>> build_from(const Source& source, const Source& written,
                                                            const Choice& choice);
   Result<std::unique_ptr<targets::Calls>> make_calls() override { return shared_calls(); }

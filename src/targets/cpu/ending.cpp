@@ -56,7 +56,7 @@ Reason reason_of_end(const host::Control& control, const std::optional<sandbox::
   const host::Fault fault = control.fault;
   switch (fault.signal) {
     case 0:
-      // No fault was seen: it left by itself, or somebody ended it.
+      // No fault was seen: it left by itself, or was ended from outside.
       if (!ending) return {ReasonCode::lost, {{"where", where}}};
       if (ending->exit_code >= 0) {
         return {ReasonCode::ended_itself, {{"where", where}, {"exit_code", ending->exit_code}}};

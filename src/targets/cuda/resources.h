@@ -21,8 +21,8 @@ struct KernelResources {
 // From what ptxas prints with -v; kernels in the order of their names.
 std::vector<KernelResources> resources_in(const std::string& said);
 
-// How many warps a multiprocessor of compute capability 9.0 holds at once, of 64, when a block has so many threads and
-// so much shared memory, static and dynamic; 0: a block does not fit.
+// How many warps a multiprocessor of compute capability 9.0 holds at once, of 64, when a block has this many threads
+// and so much shared memory, static and dynamic; 0: a block does not fit.
 int resident_warps(const KernelResources& kernel, int block_threads, int dynamic_shared_bytes = 0);
 
 targets::CodeNotes notes_on(const std::vector<KernelResources>& kernels);

@@ -45,7 +45,7 @@ class Writer {
   struct Parts {
     std::size_t index = 0;
     std::string op;
-    std::vector<int> results;           // slots; -1: nobody wants it
+    std::vector<int> results;           // slots; -1: unused
     std::vector<std::string> types;     // of the results
     std::string parameters, arguments;  // of the operands, in a kernel and in the plan
     std::string operands, givens;       // their names in a kernel's body, and what the plan knows of them

@@ -31,7 +31,7 @@ constexpr auto kBetweenTries = 2s;
 // One at a time on a device, also of several kw here.
 class DeviceTurn final : public targets::Turn {
  public:
-  // `link`: of a device that is watched while it works; null: nobody watches.
+  // `link`: of a device that is watched while it works; null: it is not watched.
   DeviceTurn(const std::string& device, std::shared_ptr<Connection> link) {
     if (link != nullptr) heat_.emplace(watching(std::move(link)));
     auto file = open_lock_file(cache_folder() / fmt::format("device-{:016x}.turn", hash_of(device)));

@@ -1,5 +1,5 @@
-// A phone gets hot while kernels are timed on it, and then slower: before laps are timed somebody looks, and waits
-// until it is as fast as it was.
+// A phone gets hot while kernels are timed on it, and then slower: before laps are timed its state is read, and kw
+// waits until it is as fast as it was.
 //
 // How fast it is shows without any rights: the agent times the same few instructions on the core that kernels are timed
 // on (agent/facts.h). Its frequency and temperature, where they may be read, tell a core that is slowed down from one

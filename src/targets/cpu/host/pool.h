@@ -50,7 +50,7 @@ class Pool {
   }
   int threads() const { return started_ + 1; }
 
-  // piece(data, i) for each i below count, by the caller and whoever comes in time. Returns when all are done.
+  // piece(data, i) for each i below count, by the caller and the threads that come in time. Returns when all are done.
   void run(std::int32_t count, Piece piece, void* data) {
     for (; count > kMostPieces; --count) piece(data, count - 1);
     if (count <= 0) return;
@@ -64,7 +64,7 @@ class Pool {
     for (int polls = 0; done_.load(std::memory_order_acquire) < count;) poll(polls);
   }
 
-  // Until the next run nobody polls.
+  // Until the next run no thread polls.
   void sleep() { resting_.store(true, std::memory_order_relaxed); }
   void wake() { resting_.store(false, std::memory_order_relaxed); }
 

@@ -1,10 +1,10 @@
-// What is done between two looks by who waits for another core's word.
+// The pause of a loop that polls a flag which another core writes.
 #pragma once
 
 namespace kw::host {
 
 // Slow enough to leave most of a shared core to its other half. Not by x86's PAUSE: a hypervisor may take many of those
-// for a lock that waits for somebody without a core, and give this one away. Laps were seen a third of a millisecond
+// for a spinlock whose holder has no core, and take this core away. Laps were seen a third of a millisecond
 // too long with it.
 inline void rest() {
 #if defined(__x86_64__)

@@ -51,9 +51,9 @@ class KernelProcess {
  public:
   // What is besides scratch memory, what is kept and the tensors.
   static constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
-  // Threads that wait for work may spin so long before they sleep.
+  // How long threads that wait for work may spin before they sleep.
   static constexpr std::uint64_t kMostRestlessNs = 10'000'000, kMostRestlessTimeNs = 2'000'000'000;
-  // The write end of a pipe that nobody writes to: it closes when the process ends.
+  // The write end of a pipe that is never written to: it closes when the process ends.
   static constexpr int kLife = 9;
 
   KernelProcess(std::shared_ptr<const SharedFile> inputs, int threads)
@@ -186,7 +186,7 @@ class KernelProcess {
       if (asleep > 0) return true;
       ::usleep(100);
       const std::uint64_t now = cpu_ns();
-      // Where the system does not say who sleeps, whoever uses no time does.
+      // Where the system does not say which threads sleep, those that use no time do.
       if (asleep < 0 && now == last) return true;
       if (now - before > kMostRestlessNs) return false;
       last = now;

@@ -162,7 +162,7 @@ class Agent {
     return plain ? folder_ + "/kernel-" + name : std::string();
   }
 
-  // The next bytes of the stream, as a file. Under another name first: nobody finds half of one.
+  // The next bytes of the stream, as a file. Under another name first, so that half of a file is never found.
   bool receive_file(std::uint64_t left, const std::string& path, mode_t mode) const {
     const std::string draft = folder_ + "/draft-" + std::to_string(::getpid());
     const int fd = path.empty() ? -1 : ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);

@@ -2,7 +2,7 @@
 // other, one request at a time. Both sides have 64 bits and little endian bytes (the agent says so in its greeting), so
 // that structures travel as they lie in memory.
 //
-// A message is a Head and `size` bytes. Requests that nobody waits for (answered() is false) are sent together with the
+// A message is a Head and `size` bytes. Requests without an answer (answered() is false) are sent together with the
 // next one that is waited for; a device far away is asked once for what belongs together.
 #pragma once
 
@@ -185,7 +185,7 @@ struct Report {
   std::uint32_t registers_changed;
   std::uint32_t rewritten;
   std::uint32_t came;           // of a lap: it got to the end of its calls
-  std::uint32_t clean;          // of a lap: whoever read the clock was not interrupted
+  std::uint32_t clean;          // of a lap: the thread that read the clock was not interrupted
   std::uint32_t watches_clock;  // another core than the kernel's reads it
   std::int32_t changed;         // the first of the Checks that failed; -1: none
   std::int32_t threads;         // that the system sees; -1: not known

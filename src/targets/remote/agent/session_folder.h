@@ -1,5 +1,5 @@
 // Where one agent keeps its kernels' programs. The folder goes when the agent does; what an agent left that was killed,
-// or whose device lost power, the next one removes: nobody holds its lock.
+// or whose device lost power, the next one removes: its lock is free.
 #pragma once
 
 #include <dirent.h>

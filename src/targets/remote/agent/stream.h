@@ -14,7 +14,7 @@
 
 namespace kw::remote {
 
-// A kw that says nothing for so long has gone without a word.
+// A kw that is silent for this long is taken to be gone.
 inline constexpr int kMostSilenceMs = 60 * 60 * 1000;
 
 inline void receive(void* to, std::uint64_t bytes) {
