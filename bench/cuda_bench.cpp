@@ -8,6 +8,7 @@
 //                                      registers
 //   kw_cuda_bench plain [TASK PART]    judges them without timing: which are right on a GPU. Tasks of a GPU's size are
 //                                      made smaller, since references are the CPU's
+//   kw_cuda_bench judged-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
@@ -218,7 +219,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode.starts_with("build") || mode == "drafts")
     return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
-  if (mode == "plain") {
+  if (mode == "plain" || mode == "judged-drafts") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
   }
   if (mode.starts_with("emulated")) {
@@ -229,7 +230,9 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(stderr, "kw_cuda_bench build|build-each|drafts|plain|emulated|emulated-drafts|noise|speed [TASK PART]\n");
+  fmt::print(
+      stderr,
+      "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|emulated|emulated-drafts|noise|speed [TASK PART]\n");
   return 2;
 }
 
