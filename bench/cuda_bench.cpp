@@ -11,7 +11,9 @@
 //   kw_cuda_bench judged-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
-//   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
+//   kw_cuda_bench wide [TASK PART]     judges the references in float64 that are used for shapes too large for the
+//   CPU's kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU kw_cuda_bench noise                a
+//   kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
@@ -34,6 +36,7 @@
 #include "runs/drafts.h"
 #include "suites/catalog.h"
 #include "targets/cuda/builder.h"
+#include "targets/cuda/wide.h"
 
 namespace kw {
 namespace {
@@ -103,8 +106,13 @@ std::string short_of(std::string text) {
 }
 
 bool of_techniques = false;  // the kernel that a search begins with, not the plain one
+bool of_references = false;  // the reference in float64, of the task in float64
 
 Result<targets::Source> source_of(const ops::Graph& graph) {
+  if (of_references) {
+    KW_TRY(std::string text, cuda::wide_kernel(graph));
+    return targets::Source{"reference.cu", std::move(text)};
+  }
   if (!of_techniques) return judge::plain_source(device, graph);
   KW_TRY(const auto techniques, runs::techniques_for(device));
   KW_TRY(const auto drafts, runs::drafts_for(device, graph, techniques));
@@ -148,6 +156,8 @@ std::string judged(judge::Judge& judge, const Task& published) {
   if (!source.ok()) return "missing";
   judge::Case one = case_of(task, std::move(*source));
   one.timed = false;
+  if (of_references && task.name.ends_with("_wide") && std::string(device) != "cuda:0")
+    one.settings = {{"BLOCK", "32"}};
   const auto inspected = judge.inspect(one);
   if (!inspected.ok()) return "error " + short_of(inspected.error().message);
   const Verdict& verdict = inspected->verdict;
@@ -203,12 +213,20 @@ int run(const std::vector<std::string>& words) {
   const std::string mode = words.empty() ? "" : words[0];
   if (mode.starts_with("emulated")) device = "cuda:emulated";
   of_techniques = mode.ends_with("drafts");
+  of_references = mode.ends_with("wide");
   auto judge = judge::Judge::open(device);
   if (!judge.ok()) {
     fmt::print(stderr, "{}\n", judge.error().message);
     return 2;
   }
   std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
+  if (of_references) {
+    std::vector<Task> wide;
+    for (const Task& task : tasks) {
+      if (auto one = cuda::wide_task(task); one.ok()) wide.push_back(std::move(*one));
+    }
+    tasks = std::move(wide);
+  }
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
   if (mode == "build-each") {
     if (const auto toolkit = cuda::find_toolkit(); !toolkit.ok()) {
@@ -219,7 +237,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode.starts_with("build") || mode == "drafts")
     return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
-  if (mode == "plain" || mode == "judged-drafts") {
+  if (mode == "plain" || mode == "judged-drafts" || mode == "wide") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
   }
   if (mode.starts_with("emulated")) {
@@ -230,9 +248,10 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(
-      stderr,
-      "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|emulated|emulated-drafts|noise|speed [TASK PART]\n");
+  fmt::print(stderr,
+             "kw_cuda_bench "
+             "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|noise|speed "
+             "[TASK PART]\n");
   return 2;
 }
 
