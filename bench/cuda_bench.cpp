@@ -15,6 +15,9 @@
 //   CPU's kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU kw_cuda_bench noise                a
 //   kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
+//   kw_cuda_bench large [TASK PART]    tasks that the host cannot afford, at full size: the first draft (or, where it
+//   does
+//                                      not build, the plain kernel), judged and timed against its copy
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
 // TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench). Prints the failures and one line of
@@ -209,10 +212,33 @@ int speed(judge::Judge& judge) {
   return 0;
 }
 
+// Right or wrong, with how long a call and the whole took.
+std::string judged_at_full_size(judge::Judge& judge, const Task& task) {
+  if (judge::check_affordable(task, judge::means_of_this_machine()).ok()) return "affordable";
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return "error " + short_of(graph.error().message);
+  auto source = source_of(*graph);
+  if (!source.ok()) return "missing";
+  judge::Case one = case_of(task, std::move(*source));
+  one.budget_s = 1;
+  const auto begin = Clock::now();
+  const auto inspected = judge.inspect(one);
+  const double inspected_s = since_s(begin);
+  if (!inspected.ok()) return fmt::format("error {:.2f} s: {}", inspected_s, short_of(inspected.error().message));
+  const auto verdict = judge.time(one, *inspected);
+  const std::string took = fmt::format("{:.2f} s and {:.2f} s", inspected_s, since_s(begin) - inspected_s);
+  if (!verdict.ok()) return fmt::format("error {}: {}", took, short_of(verdict.error().message));
+  if (!verdict->accepted()) {
+    return fmt::format("wrong {}: {}: {}", took, name_of(verdict->stage), short_of(text_of(verdict->reason)));
+  }
+  return fmt::format("right {}, {:.3f} ms, largest error {:.3f} of what is allowed, {} timed calls verified", took,
+                     verdict->time_ns.value_or(0) / 1e6, verdict->max_error, verdict->coverage.timed_calls_verified);
+}
+
 int run(const std::vector<std::string>& words) {
   const std::string mode = words.empty() ? "" : words[0];
   if (mode.starts_with("emulated")) device = "cuda:emulated";
-  of_techniques = mode.ends_with("drafts");
+  of_techniques = mode.ends_with("drafts") || mode == "large";
   of_references = mode.ends_with("wide");
   auto judge = judge::Judge::open(device);
   if (!judge.ok()) {
@@ -246,12 +272,16 @@ int run(const std::vector<std::string>& words) {
     }
     return for_all(tasks, cores, [&](const Task& task) { return judged(*judge, task); });
   }
+  if (mode == "large") {
+    return for_all(tasks, 1, [&](const Task& task) { return judged_at_full_size(*judge, task); });
+  }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(stderr,
-             "kw_cuda_bench "
-             "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|noise|speed "
-             "[TASK PART]\n");
+  fmt::print(
+      stderr,
+      "kw_cuda_bench "
+      "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|large|noise|speed "
+      "[TASK PART]\n");
   return 2;
 }
 
