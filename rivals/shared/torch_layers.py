@@ -280,6 +280,7 @@ def recurrent(node, constants):
         raise worker.NotSupported("its LSTM takes both first states or none")
     hidden, directions = said["hidden_size"], 1 + both
     function = {"LSTM": torch.lstm, "GRU": torch.gru, "RNN": torch.rnn_relu if relu_instead else torch.rnn_tanh}[kind]
+    layer = {"LSTM": torch.nn.LSTM, "GRU": torch.nn.GRU, "RNN": torch.nn.RNN}[kind]
 
     def in_order(rows):
         parts = rows.split(hidden)
@@ -292,7 +293,13 @@ def recurrent(node, constants):
             if b is not None:
                 half = b.shape[1] // 2
                 flat += [in_order(b[k][:half]), in_order(b[k][half:])]
-        return flat
+        # As PyTorch's own layer holds them, in one piece: else cuDNN would put them together in every call.
+        made = layer(w.shape[2], hidden, bias=b is not None, bidirectional=both).to(w.device, w.dtype)
+        with torch.no_grad():
+            for place, one in zip(made._flat_weights, flat, strict=True):
+                place.copy_(one)
+        made.flatten_parameters()
+        return made._flat_weights
 
     def run(weights, x, h=None, c=None):
         if h is None:

@@ -38,6 +38,7 @@ Result<std::string> device_of(const Arguments& arguments, const std::vector<std:
 void know_roofs(const std::string& device) {
   const auto target = targets::target_of(device);
   if (!target.ok() || !target->measure_roofs || targets::known_roofs(device).ok()) return;
+  if (target->gpu && !target->gpu(device)) return;  // emulated
   fmt::print(stderr, "kw: measuring what {} can do at most, about six seconds, once\n",
              device == targets::usual_device() ? "this machine" : device);
   const auto roofs = target->measure_roofs(device);

@@ -50,6 +50,7 @@ void FrameworkLane::drop(std::string why, bool by_accident) {
 Status FrameworkLane::arrange(targets::Device& device, const targets::Calls& calls, const Instance& instance,
                               int core) {
   if (!in()) return {};
+  calls_ = &calls;
   KW_TRY(outputs_, device.make_outputs(calls));
   const std::optional<targets::SharedCalls> shared = calls.shared_with(*outputs_);
   if (!shared) {
@@ -69,6 +70,9 @@ void FrameworkLane::poison(int calls, std::uint8_t value) const {
 void FrameworkLane::lap(int calls) {
   double time_ns = 0;
   const auto count = static_cast<std::uint32_t>(calls);
+  if (const auto shared = calls_ != nullptr ? calls_->shared_with(*outputs_) : std::nullopt) {
+    framework_->refresh(*shared);
+  }
   const FrameworkStatus outcome = framework_->run(0, count, count, &time_ns, Clock::now() + kMostTime);
   if (outcome) return drop(outcome->text, true);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
@@ -99,6 +103,18 @@ Status FrameworkLane::check(const Instance& instance, std::size_t call, std::vec
     drop(fmt::format("wrong: output {}: {}", i, comparison.text((*expected)[i])));
     break;
   }
+  return {};
+}
+
+Status FrameworkLane::check_by(std::size_t call,
+                               const std::function<Result<std::string>(const targets::Outputs& theirs)>& why) {
+  ++checked_;
+  if (const FrameworkStatus outcome = framework_->fetch(call)) {
+    drop(outcome->text, outcome->kind != FrameworkFailure::Kind::refused);
+    return {};
+  }
+  KW_TRY(const std::string wrong, why(*outputs_));
+  if (!wrong.empty()) drop("wrong: " + wrong);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // A framework's part of a race: its own outputs, its times, and whether it is still in.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class FrameworkLane {
   void lap(int calls);
   // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
   Status check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
+  // The same by those who can tell: why it is wrong, or "".
+  Status check_by(std::size_t call, const std::function<Result<std::string>(const targets::Outputs& theirs)>& why);
   // False: it is out, since it cannot be timed so.
   bool set_cold(bool cold);
   bool needs_check() const { return checked_ < 2; }
@@ -60,6 +63,7 @@ class FrameworkLane {
   explicit FrameworkLane(FrameworkRival& framework) : framework_(&framework) {}
 
   FrameworkRival* framework_;
+  const targets::Calls* calls_ = nullptr;
   std::unique_ptr<targets::Outputs> outputs_;
   std::vector<double> laps_ns_;  // as called
   std::vector<double> own_ns_;   // where it is timed apart

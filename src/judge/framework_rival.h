@@ -46,6 +46,8 @@ class FrameworkRival {
   // *time_ns.
   virtual FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                               Clock::time_point deadline) = 0;
+  // The inputs of those calls as they are now, where they are drawn on the GPU.
+  virtual void refresh(const targets::SharedCalls&) {}
   // Of the last run: what one call took by itself, without being called, where that is timed apart (a graph on a GPU).
   // None: it is what is left without overhead_ns.
   virtual std::optional<double> own_ns() const { return std::nullopt; }

@@ -45,6 +45,27 @@ TEST(VerdictJson, ComesBackAsItWas) {
   EXPECT_FALSE(after->roof_fraction.has_value());
 }
 
+TEST(VerdictJson, KeepsWhatAGpuAndItsRivalsAreTimedBy) {
+  Verdict before = example();
+  before.stage = VerdictStage::accepted;
+  before.caches = "cold";
+  before.warm_time_ns = 800;
+  before.speedups.push_back({.rival = "torch",
+                             .median = 2,
+                             .low = 1.9,
+                             .high = 2.1,
+                             .pairs = 30,
+                             .called = Called{"2.11.0", 9, 8, 10, 50'000, 48'000, true},
+                             .warm = Ratio{.median = 3, .low = 2.9, .high = 3.1}});
+  const auto after = verdict_from_json(verdict_as_json(before));
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(verdict_as_json(*after), verdict_as_json(before));
+  EXPECT_EQ(after->warm_time_ns, 800);
+  const Speedup& torch = after->speedups.back();
+  EXPECT_FALSE(torch.called->overhead_decides()) << "what calling costs was not computed, but left out";
+  EXPECT_DOUBLE_EQ(torch.warm->high, 3.1);
+}
+
 TEST(VerdictJson, HasTheKeysThatAreDocumented) {
   const std::string json = verdict_as_json(example());
   for (const char* key :

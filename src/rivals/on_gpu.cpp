@@ -1,5 +1,7 @@
 #include "rivals/on_gpu.h"
 
+#include <unistd.h>
+
 #include "base/files.h"
 #include "base/hash.h"
 #include "ops/draw.h"
@@ -12,6 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 using judge::FrameworkFailure;
 using judge::FrameworkStatus;
+
+std::string hex_of(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
 
 FrameworkFailure failed(FrameworkFailure::Kind kind, std::string why) { return {.kind = kind, .text = std::move(why)}; }
 
@@ -69,7 +77,8 @@ FrameworkStatus OnGpu::enter(const targets::Instance& instance, int) {
   for (int slot : instance.graph.outputs) outputs.push_back(instance.graph.names[static_cast<std::size_t>(slot)]);
   const auto model = suites::write_onnx(instance.graph, constants);
   if (!model.ok()) return failed(FrameworkFailure::Kind::refused, model.error().message);
-  const fs::path file = kept() / fmt::format("{:016x}.onnx", hash_of(*model));
+  // Another kw may have the same task at the same time.
+  const fs::path file = kept() / fmt::format("{:016x}-{}.onnx", hash_of(*model), ::getpid());
   if (const Status written = write_file(file, *model); !written.ok()) {
     return failed(FrameworkFailure::Kind::crashed, written.error().message);
   }
@@ -83,9 +92,10 @@ FrameworkStatus OnGpu::enter(const targets::Instance& instance, int) {
 FrameworkStatus OnGpu::arrange(const targets::SharedCalls& shared, const targets::Instance& instance,
                                Clock::time_point) {
   Json types = {{"inputs", Json::array()}, {"outputs", Json::array()}}, calls = Json::array(), constant = Json::array();
-  const auto is_passed = [&](std::size_t i) { return instance.graph.inputs[i].role != Role::constant; };
+  passed_.clear();
+  for (const ops::GraphInput& input : instance.graph.inputs) passed_.push_back(input.role != Role::constant);
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    if (!is_passed(i)) continue;
+    if (!passed_[i]) continue;
     types["inputs"].push_back(type_of(instance.inputs[i]));
     constant.push_back(static_cast<bool>(instance.constant[i]));
   }
@@ -93,21 +103,46 @@ FrameworkStatus OnGpu::arrange(const targets::SharedCalls& shared, const targets
   for (const targets::SharedCalls::Call& call : shared.calls) {
     Json offsets = {Json::array(), Json::array()};
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      if (is_passed(i)) offsets[0].push_back(call.inputs[i]);
+      if (passed_[i]) offsets[0].push_back(call.inputs[i]);
     }
     for (const std::uint64_t offset : call.outputs) offsets[1].push_back(offset);
     calls.push_back(std::move(offsets));
   }
   ran_ = false;
-  Json answer;
-  return ask({{"do", "arrange"}, {"types", types}, {"calls", calls}, {"constant", constant}}, &shared,
-             patience_.prepare, &answer);
+  drawn_ = drawn_in(shared);
+  Json answer, command = {{"do", "arrange"}, {"types", types}, {"calls", calls}, {"constant", constant}};
+  if (!drawn_.is_null()) {
+    const fs::path file = kept() / fmt::format("draw-{:016x}.cubin", hash_of(shared.drawing->code));
+    if (const Status written = write_file(file, shared.drawing->code); !written.ok()) {
+      return failed(FrameworkFailure::Kind::crashed, written.error().message);
+    }
+    command["drawn"] = drawn_;
+    command["drawing"] = file.string();
+    command["layers"] = hex_of(shared.drawing->layers);
+  }
+  return ask(command, &shared, patience_.prepare, &answer);
 }
+
+Json OnGpu::drawn_in(const targets::SharedCalls& shared) const {
+  if (shared.drawing == nullptr) return nullptr;
+  Json all = Json::array();
+  for (const targets::SharedCalls::Call& call : shared.calls) {
+    Json words = Json::array();
+    for (std::size_t i = 0; i < call.drawn.size(); ++i) {
+      if (passed_[i]) words.push_back(hex_of(call.drawn[i]));
+    }
+    all.push_back(std::move(words));
+  }
+  return all;
+}
+
+void OnGpu::refresh(const targets::SharedCalls& shared) { drawn_ = drawn_in(shared); }
 
 FrameworkStatus OnGpu::run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                            Clock::time_point) {
   Json answer;
-  const Json command = {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}, {"cold", cold_}};
+  Json command = {{"do", "run"}, {"first", first}, {"count", count}, {"warm", warm}, {"cold", cold_}};
+  if (!drawn_.is_null()) command["drawn"] = drawn_;
   if (FrameworkStatus outcome = ask(command, nullptr, ran_ ? patience_.run : patience_.prepare, &answer)) {
     return outcome;
   }

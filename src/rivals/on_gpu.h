@@ -43,6 +43,7 @@ class OnGpu final : public judge::FrameworkRival {
                                  Clock::time_point deadline) override;
   judge::FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                              Clock::time_point deadline) override;
+  void refresh(const targets::SharedCalls& shared) override;
   std::optional<double> own_ns() const override { return own_ns_; }
   std::optional<double> own_warm_ns() const override { return own_warm_ns_; }
   bool set_cold(bool cold) override { return cold_ = cold, true; }
@@ -51,6 +52,8 @@ class OnGpu final : public judge::FrameworkRival {
   void pin(int) const override {}
 
  private:
+  // The words of inputs that are drawn, or null.
+  Json drawn_in(const targets::SharedCalls& shared) const;
   judge::FrameworkStatus ask(const Json& command, const targets::SharedCalls* shared, std::chrono::seconds most,
                              Json* answer);
   // Its models, and what its compiler keeps.
@@ -65,6 +68,8 @@ class OnGpu final : public judge::FrameworkRival {
   bool cold_ = false;
   bool ran_ = false;  // since it was arranged
   std::string version_;
+  std::vector<bool> passed_;  // which inputs are handed over: those that are no constants
+  Json drawn_;                // of all calls, the words of those that are drawn on the GPU; null: none is
   std::optional<double> own_ns_, own_warm_ns_;
   std::pair<std::size_t, std::vector<Shape>> fetched_;  // a call, and its outputs' shapes
   std::vector<Tensor> no_weights_;

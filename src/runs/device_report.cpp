@@ -44,8 +44,10 @@ std::string roofs_as_text(const RoofTable& table) {
   if (columns.empty()) columns.emplace_back();
   std::size_t wide = 12;
   for (const auto& line : lines) wide = std::max(wide, line.first.size());
+  std::size_t column_wide = 8;
+  for (const std::string& column : columns) column_wide = std::max(column_wide, column.size() + 2);
   text += fmt::format("  {:{}}  ", "", wide);
-  for (const std::string& column : columns) text += fmt::format("{:>8}", column);
+  for (const std::string& column : columns) text += fmt::format("{:>{}}", column, column_wide);
   text += fmt::format("{:>10}\n", "spread");
   for (const auto& [heading, roofs] : lines) {
     text += fmt::format("  {:{}}  ", heading, wide);
@@ -55,7 +57,8 @@ std::string roofs_as_text(const RoofTable& table) {
       const auto found = std::ranges::find_if(roofs, [&](const Roof* roof) {
         return roof->what == column || (roof->what.empty() && column == columns[0]);
       });
-      text += (found == roofs.end() ? std::string(8, ' ') : fmt::format("{:8.1f}", (*found)->best));
+      text +=
+          found == roofs.end() ? std::string(column_wide, ' ') : fmt::format("{:{}.1f}", (*found)->best, column_wide);
     }
     for (const Roof* roof : roofs) {
       spread = std::max(spread, roof->spread);

@@ -17,10 +17,17 @@ namespace kw::targets {
 struct SharedCalls {
   struct Call {
     std::vector<std::uint64_t> inputs, outputs;
+    // Of each input that lies in no file, but is drawn on the GPU: what the code for that is given. Empty: none is.
+    std::vector<std::string> drawn = {};
+  };
+  // Machine code, and what it is always given beside an input's own words.
+  struct Drawing {
+    std::string code, layers;
   };
   int inputs_file = -1;  // descriptors; on a device behind a link, its agent's numbers of them
   int outputs_file = -1;
   std::vector<Call> calls;
+  std::shared_ptr<const Drawing> drawing = nullptr;
 };
 
 // What came of a question.

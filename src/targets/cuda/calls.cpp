@@ -6,9 +6,24 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/ziggurat.h"
 #include "sandbox/sandbox.h"
 
 namespace kw::cuda {
+
+namespace {
+
+// The bytes of Drawn (kernels/cuda/judge/drawn.cuh).
+std::string words_of(const ops::Recipe& recipe) {
+  struct {
+    std::uint64_t key;
+    std::int64_t uniform;
+    double first, last, low, high;
+  } const words = {recipe.key, recipe.uniform, recipe.first, recipe.last, recipe.low, recipe.high};
+  return {reinterpret_cast<const char*>(&words), sizeof words};
+}
+
+}  // namespace
 
 SharedMemory::~SharedMemory() {
   if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
@@ -29,6 +44,11 @@ Status SharedMemory::resize(std::uint64_t size_bytes) {
 }
 
 Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const targets::Placement> places, Random&) {
+  return lay_out_parts(instance, places, {});
+}
+
+Status CudaCalls::lay_out_parts(const targets::Instance& instance, std::span<const targets::Placement> places,
+                                const ops::Parts& parts) {
   places_.assign(places.begin(), places.end());
   slots_.clear();
   index_.assign(places.size(), {});
@@ -45,7 +65,9 @@ Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const tar
       const std::uint64_t bytes =
           static_cast<std::uint64_t>(instance.inputs[i].shape.count()) * size_bytes(instance.inputs[i].dtype);
       index_[call].push_back(slots_.size());
-      slots_.push_back({.offset = end, .size_bytes = bytes, .version = 1});
+      const bool drawn = i < parts.recipes.size() && parts.recipes[i];
+      slots_.push_back({.offset = end, .size_bytes = bytes, .version = 1, .drawn = drawn});
+      if (drawn) continue;
       end = (end + bytes + 63) / 64 * 64;
     }
   }
@@ -54,8 +76,21 @@ Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const tar
 
 void CudaCalls::write(std::size_t call, std::size_t input, const Tensor& value) {
   Slot& slot = slot_of(call, input);
-  assert(value.bytes().size() == slot.size_bytes);
+  assert(!slot.drawn && value.bytes().size() == slot.size_bytes);
   std::memcpy(memory_.at(slot.offset), value.bytes().data(), slot.size_bytes);
+  ++slot.version;
+}
+
+void CudaCalls::draw_with(std::string code) {
+  const auto ends = std::as_bytes(ziggurat_ends());
+  drawing_ = std::make_shared<const targets::SharedCalls::Drawing>(
+      std::move(code), std::string(reinterpret_cast<const char*>(ends.data()), ends.size()));
+}
+
+void CudaCalls::draw(std::size_t call, std::size_t input, const ops::Recipe& recipe) {
+  Slot& slot = slot_of(call, input);
+  assert(slot.drawn);
+  slot.recipe = recipe;
   ++slot.version;
 }
 
@@ -68,6 +103,7 @@ void CudaCalls::surround(std::size_t call, std::size_t input, std::uint8_t befor
 
 void CudaCalls::erase(std::size_t call, std::size_t input) {
   Slot& slot = slot_of(call, input);
+  assert(!slot.drawn);
   std::memset(memory_.at(slot.offset), 0, slot.size_bytes);
   ++slot.version;
 }
@@ -75,10 +111,14 @@ void CudaCalls::erase(std::size_t call, std::size_t input) {
 std::optional<targets::SharedCalls> CudaCalls::shared_with(const targets::Outputs& outputs) const {
   const auto* theirs = dynamic_cast<const FrameworkOutputs*>(&outputs);
   if (theirs == nullptr) return std::nullopt;
-  targets::SharedCalls shared{.inputs_file = memory_.file(), .outputs_file = theirs->memory().file(), .calls = {}};
+  targets::SharedCalls shared{
+      .inputs_file = memory_.file(), .outputs_file = theirs->memory().file(), .calls = {}, .drawing = drawing_};
   for (std::size_t call = 0; call < index_.size(); ++call) {
     targets::SharedCalls::Call& one = shared.calls.emplace_back();
-    for (const std::size_t index : index_[call]) one.inputs.push_back(slots_[index].offset);
+    for (const std::size_t index : index_[call]) {
+      one.inputs.push_back(slots_[index].offset);
+      if (drawing_ != nullptr) one.drawn.push_back(slots_[index].drawn ? words_of(slots_[index].recipe) : "");
+    }
     one.outputs = theirs->offsets()[call];
   }
   return shared;
@@ -97,12 +137,6 @@ Result<std::unique_ptr<targets::Outputs>> FrameworkOutputs::make(const CudaCalls
   }
   KW_CHECK(made->memory_.resize(end));
   return std::unique_ptr<targets::Outputs>(std::move(made));
-}
-
-void FrameworkOutputs::poison(std::size_t call, std::uint8_t value, bool) {
-  for (std::size_t i = 0; i < offsets_[call].size(); ++i) {
-    std::memset(memory_.at(offsets_[call][i]), value, bytes_[call][i]);
-  }
 }
 
 void FrameworkOutputs::read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const {

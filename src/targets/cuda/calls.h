@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "ops/recipe.h"
 #include "targets/target.h"
 
 namespace kw::cuda {
@@ -35,12 +36,20 @@ class CudaCalls final : public targets::Calls {
     std::uint64_t size_bytes = 0;
     std::uint64_t version = 0;    // grows with every change
     int before = -1, after = -1;  // what lies around it; -1: anything
+    bool drawn = false;           // on the GPU: it has no place in the shared memory
+    ops::Recipe recipe = {};
   };
 
   Status lay_out(const targets::Instance& instance, std::span<const targets::Placement> places,
                  Random& random) override;
   std::size_t count() const override { return places_.size(); }
+  // The same; inputs that have recipes are drawn on the GPU.
+  Status lay_out_parts(const targets::Instance& instance, std::span<const targets::Placement> places,
+                       const ops::Parts& parts);
   void write(std::size_t call, std::size_t input, const Tensor& value) override;
+  // The code that draws, for frameworks.
+  void draw_with(std::string code);
+  void draw(std::size_t call, std::size_t input, const ops::Recipe& recipe);
   void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) override;
   void erase(std::size_t call, std::size_t input) override;
   std::optional<targets::SharedCalls> shared_with(const targets::Outputs& outputs) const override;
@@ -60,6 +69,7 @@ class CudaCalls final : public targets::Calls {
   std::vector<Slot> slots_;
   std::vector<std::vector<std::size_t>> index_;           // by call and input; of a constant one for all calls
   std::vector<std::vector<std::uint64_t>> output_bytes_;  // by call
+  std::shared_ptr<const targets::SharedCalls::Drawing> drawing_;
 };
 
 // Where a framework leaves what it made of some calls: memory of the host, which it shares.
@@ -67,7 +77,8 @@ class FrameworkOutputs final : public targets::Outputs {
  public:
   static Result<std::unique_ptr<targets::Outputs>> make(const CudaCalls& calls);
 
-  void poison(std::size_t call, std::uint8_t value, bool around) override;
+  // What its process computes into lies on the GPU and is poisoned there; it comes here whole when it is fetched.
+  void poison(std::size_t, std::uint8_t, bool) override {}
   // Frameworks are trusted to keep to their outputs.
   Reason overrun(std::size_t, std::uint8_t) const override { return {}; }
   void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const override;

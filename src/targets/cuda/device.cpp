@@ -125,7 +125,7 @@ Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::B
                 why_no_gpu(), name_, kEmulated);
   }
   KW_TRY(std::unique_ptr<LoadedCuda> loaded,
-         LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built)));
+         LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built), referee_));
   return std::unique_ptr<targets::LoadedKernel>(std::move(loaded));
 }
 
@@ -151,7 +151,7 @@ Result<std::vector<targets::ToolFindings>> CudaDevice::sanitize(const targets::B
     KW_TRY(const Descriptor log, sandbox::memory_file(std::string()));
     const Clock::time_point deadline = Clock::now() + kMostToolTime;
     KW_TRY(auto worker, WorkerProcess::start(number_, sanitizer_words(program, tool), log.get()));
-    KW_TRY(const auto loaded, LoadedCuda::open_under_tools(pool_, builder_.sandbox(), kernel, std::move(worker)));
+    KW_TRY(const auto loaded, LoadedCuda::open_under_tools(pool_, builder_.sandbox(), kernel, referee_, std::move(worker)));
     Reason stopped = loaded->finish_loading(deadline);
     for (const targets::SanitizedCall& call : calls) {
       if (!stopped.empty()) break;
@@ -170,6 +170,55 @@ Result<std::vector<targets::ToolFindings>> CudaDevice::sanitize(const targets::B
     if (found.count == 0 && !stopped.empty()) found.problem = kw::text_of(stopped);
   }
   return all;
+}
+
+std::uint64_t CudaDevice::device_memory_bytes() const {
+  return facts_.empty() ? 0 : facts_.value("memory_bytes", std::uint64_t{0});
+}
+
+Result<std::shared_ptr<const targets::DeviceReference>> CudaDevice::reference_for(const Task& task) {
+  const auto memory = static_cast<std::int64_t>(device_memory_bytes());
+  KW_TRY(auto reference, referee_.reference_for(task, {.threads_in_block = facts_.value("threads_in_block", 1024L),
+                                                       .scratch_bytes = memory / 2,
+                                                       .kept_bytes = memory / 4}));
+  return std::shared_ptr<const targets::DeviceReference>(std::move(reference));
+}
+
+Status CudaDevice::lay_out(targets::Calls& calls, const targets::Instance& instance,
+                           std::span<const targets::Placement> places, const ops::Parts& parts) {
+  auto& ours = dynamic_cast<CudaCalls&>(calls);
+  KW_TRY(std::string code, referee_.code());
+  ours.draw_with(std::move(code));
+  return ours.lay_out_parts(instance, places, parts);
+}
+
+void CudaDevice::write(targets::Calls& calls, std::size_t call, const ops::Parts& parts) {
+  auto& ours = dynamic_cast<CudaCalls&>(calls);
+  for (std::size_t i = 0; i < parts.tensors.size(); ++i) {
+    if (parts.recipes[i]) {
+      ours.draw(call, i, *parts.recipes[i]);
+    } else {
+      ours.write(call, i, parts.tensors[i]);
+    }
+  }
+}
+
+Result<targets::Checked> CudaDevice::check(targets::LoadedKernel& kernel, const targets::DeviceReference& reference,
+                                           std::size_t first, std::size_t count,
+                                           std::span<const targets::OutputBound> bounds, Clock::time_point deadline) {
+  return dynamic_cast<LoadedCuda&>(kernel).check(dynamic_cast<const CudaReference&>(reference), first, count, bounds,
+                                                 deadline);
+}
+
+Result<targets::Checked> CudaDevice::check_framework(const targets::Outputs& theirs, targets::LoadedKernel& kernel,
+                                                     const targets::DeviceReference& reference, std::size_t call,
+                                                     std::span<const targets::OutputBound> bounds,
+                                                     Clock::time_point deadline) {
+  auto& loaded = dynamic_cast<LoadedCuda&>(kernel);
+  if (Reason reason = loaded.put(call, dynamic_cast<const FrameworkOutputs&>(theirs), deadline); !reason.empty()) {
+    return targets::Checked{.reason = std::move(reason), .calls = {}};
+  }
+  return check(kernel, reference, call, 1, bounds, deadline);
 }
 
 bool CudaDevice::alive() { return builder_.sandbox().alive(); }

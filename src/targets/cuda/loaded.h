@@ -4,6 +4,7 @@
 #include "targets/cuda/builder.h"
 #include "targets/cuda/calls.h"
 #include "targets/cuda/plan_runner.h"
+#include "targets/cuda/referee.h"
 #include "targets/cuda/worker_process.h"
 #include "targets/target.h"
 
@@ -12,11 +13,11 @@ namespace kw::cuda {
 class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs {
  public:
   static Result<std::unique_ptr<LoadedCuda>> open(WorkerPool& pool, const sandbox::Sandbox& sandbox,
-                                                  const CudaBuilt& built);
+                                                  const CudaBuilt& built, Referee& referee);
   // In a process that is the kernel's own from the beginning, whose tensors lie exactly where the driver's tools see
   // their ends.
   static Result<std::unique_ptr<LoadedCuda>> open_under_tools(WorkerPool& pool, const sandbox::Sandbox& sandbox,
-                                                              const CudaBuilt& built,
+                                                              const CudaBuilt& built, Referee& referee,
                                                               std::unique_ptr<WorkerProcess> worker);
   ~LoadedCuda() override;
 
@@ -34,11 +35,17 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   void finish(Clock::time_point deadline) { worker_->finish(deadline); }
   // Brings what changed of the first calls' inputs to the GPU.
   Reason write_inputs(std::size_t calls, Clock::time_point deadline);
+  // As LargeShapes::check.
+  Result<targets::Checked> check(const CudaReference& reference, std::size_t first, std::size_t count,
+                                 std::span<const targets::OutputBound> bounds, Clock::time_point deadline);
+  // What a framework left for a call takes the place of the kernel's own outputs.
+  Reason put(std::size_t call, const FrameworkOutputs& theirs, Clock::time_point deadline);
   // Of calls [first, first + count); none of them is possible too.
   targets::Lap time(std::size_t first, std::size_t count, targets::Warmth warmth, Clock::time_point deadline);
 
  private:
-  LoadedCuda(WorkerPool& pool, const CudaBuilt& built) : pool_(pool), cubin_(built.cubin) {}
+  LoadedCuda(WorkerPool& pool, const CudaBuilt& built, Referee& referee)
+      : pool_(pool), referee_(referee), cubin_(built.cubin) {}
 
   void poison(std::size_t call, std::uint8_t value, bool around) override;
   Reason overrun(std::size_t call, std::uint8_t value) const override;
@@ -49,6 +56,7 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   PlanLimits limits_for(const targets::Instance& instance) const;
 
   WorkerPool& pool_;
+  Referee& referee_;
   std::string cubin_;
   bool under_tools_ = false;
   std::unique_ptr<WorkerProcess> worker_;

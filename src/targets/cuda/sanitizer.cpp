@@ -44,7 +44,11 @@ Result<std::string> find_sanitizer() {
 
 std::vector<std::string> sanitizer_words(const std::string& program, const std::string& tool) {
   // Errors of the driver's functions are what our own process asks, and handles.
-  return {program, "--tool", tool, "--report-api-errors", "no", "--print-limit", "100", "--show-backtrace", "no"};
+  std::vector<std::string> words = {program, "--tool",           tool, "--report-api-errors", "no", "--print-limit",
+                                    "100",   "--show-backtrace", "no"};
+  // The driver puts allocations next to each other: between two of them there is room that belongs to neither.
+  if (tool == "memcheck") words.insert(words.end(), {"--padding", "512"});
+  return words;
 }
 
 targets::ToolFindings findings_in(const std::string& tool, const std::string& log) {
