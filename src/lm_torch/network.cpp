@@ -15,6 +15,23 @@ enum LinearIndex : std::size_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDow
 constexpr std::size_t kInner = 4, kOuter = 5;  // of BERT
 
 constexpr std::int64_t kQueriesAtOnce = 1024;  // bounds the memory of scores
+constexpr std::int64_t kFewQueries = 64;       // of a group of heads, that read their keys together
+
+// What LibTorch 2 computes in one go on a GPU. Version 1 has neither of these functions.
+#if __has_include(<ATen/ops/scaled_dot_product_attention.h>) && __has_include(<ATen/ops/rms_norm.h>)
+constexpr bool kHasFused = true;
+at::Tensor fused_attention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                           const at::Tensor& mask) {
+  return at::scaled_dot_product_attention(queries, keys, values, mask);
+}
+at::Tensor fused_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
+  return at::rms_norm(x, {x.size(-1)}, weight, epsilon);
+}
+#else
+constexpr bool kHasFused = false;
+at::Tensor fused_attention(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&) { return {}; }
+at::Tensor fused_norm(const at::Tensor&, const at::Tensor&, double) { return {}; }
+#endif
 
 // 0 where the system does not say.
 std::int64_t free_memory_bytes() {
@@ -36,6 +53,7 @@ at::Tensor applied(const Layer& layer, std::size_t linear, const at::Tensor& inp
 
 at::Tensor normalised(const at::Tensor& x, const Norm& norm, double epsilon) {
   if (norm.bias.defined()) return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, epsilon);
+  if (kHasFused && x.is_cuda()) return fused_norm(x, norm.weight, epsilon);
   // Squares of short numbers are summed in float32.
   const at::Tensor wide = x.element_size() < 4 ? x.to(at::kFloat) : x;
   return (wide * at::rsqrt(wide.pow(2).mean(-1, true) + epsilon)).to(x.scalar_type()) * norm.weight;
@@ -62,6 +80,11 @@ class Parts {
  private:
   const std::map<std::string, at::Tensor>& tensors_;
 };
+
+// Without widening: half of the bytes, and no work for the CPU.
+Result<at::Tensor> on_device(const StoredTensor& stored, const at::Device& device) {
+  return at::from_blob(const_cast<std::byte*>(stored.bytes.data()), stored.shape, at::kBFloat16).to(device);
+}
 
 // Rows of a factored layer are places in it; weights are numbers.
 Status check_values(const std::string& name, const at::Tensor& tensor) {
@@ -102,7 +125,8 @@ Result<Network> Network::load(const ModelFiles& files, const at::TensorOptions& 
   }
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, stored] : files.tensors) {
-    const auto tensor = load_tensor(stored);
+    const bool as_stored = options.device().is_cuda() && stored.type == StoredType::bf16 && stored.rotary_heads == 0;
+    const auto tensor = as_stored ? on_device(stored, options.device()) : load_tensor(stored);
     if (!tensor.ok()) return at(files.path.string() + ": " + name, tensor.error());
     if (const Status checked = check_values(name, *tensor); !checked.ok()) {
       return at(files.path.string(), checked.error());
@@ -129,7 +153,7 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
     network.frequencies_ = at::empty({config.head_size / 2}, at::kDouble);
     std::memcpy(network.frequencies_.data_ptr(), frequencies.data(), frequencies.size() * sizeof(double));
     if (const at::Tensor factors = part("rope_freqs.weight"); factors.defined()) network.frequencies_ /= factors.cpu();
-    network.frequencies_ = network.frequencies_.to(at::kFloat);
+    network.frequencies_ = network.frequencies_.to(at::kFloat).to(network.options().device());
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
     Layer layer;
@@ -145,16 +169,23 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
 }
 
 Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen) const {
+  const auto device = options().device();
   Pass pass;
-  pass.mask = at::zeros({seen.size(0), 1, seen.size(1), seen.size(2)}, at::kFloat)
-                  .masked_fill_(at::logical_not(seen).unsqueeze(1), -INFINITY)
-                  .to(options());
+  pass.mask = at::zeros({seen.size(0), 1, seen.size(1), seen.size(2)}, options())
+                  .masked_fill_(at::logical_not(seen.to(device)).unsqueeze(1), -INFINITY);
+  const std::int64_t group = config_.kv_heads > 0 ? config_.heads / config_.kv_heads : 1;
+  if (kHasFused && pass.mask.is_cuda() && group > 1 && group * seen.size(1) <= kFewQueries) {
+    pass.group_mask = pass.mask.repeat({1, 1, group, 1});
+  }
   if (frequencies_.defined()) {
     const at::Tensor angles =
-        positions.unsqueeze(-1).to(at::kFloat) * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
+        positions.to(device).unsqueeze(-1).to(at::kFloat) * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
     const double magnitude = rope_magnitude(config_.rope);
     pass.cosines = (angles.cos() * magnitude).unsqueeze(1).to(options());
-    pass.sines = (angles.sin() * magnitude).unsqueeze(1).to(options());
+    // Of the first half turned the other way round: what is turned is then the other half as it is.
+    const at::Tensor sines = (angles.sin() * magnitude).unsqueeze(1);
+    const std::int64_t half = config_.head_size / 2;
+    pass.sines = at::cat({-sines.slice(-1, 0, half), sines.slice(-1, half)}, -1).to(options());
   }
   return pass;
 }
@@ -189,9 +220,40 @@ at::Tensor Network::embed(const at::Tensor& ids) const {
 }
 
 at::Tensor Network::rotated(const at::Tensor& heads, const Pass& pass) const {
-  const std::int64_t half = config_.head_size / 2;
-  const at::Tensor turned = at::cat({-heads.slice(-1, half), heads.slice(-1, 0, half)}, -1);
-  return heads * pass.cosines + turned * pass.sines;
+  const at::Tensor turned = at::roll(heads, config_.head_size / 2, -1);
+  return at::addcmul(heads * pass.cosines, turned, pass.sines);
+}
+
+// Values mixed as queries like keys: [batch, heads, tokens, head size].
+at::Tensor Network::mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                          const Pass& pass) const {
+  const std::int64_t batch = queries.size(0), tokens = queries.size(2), size = config_.head_size;
+  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads, count = keys.size(2);
+  if (kHasFused && queries.is_cuda()) {
+    if (pass.group_mask.defined()) {
+      const at::Tensor asked = queries.reshape({batch, kv_heads, group * tokens, size});
+      return fused_attention(asked, keys, values, pass.group_mask).reshape({batch, config_.heads, tokens, size});
+    }
+    const auto for_every_head = [&](const at::Tensor& of_group) {
+      if (group == 1) return of_group;
+      return of_group.unsqueeze(2).expand({batch, kv_heads, group, count, size}).reshape({batch, -1, count, size});
+    };
+    return fused_attention(queries, for_every_head(keys), for_every_head(values), pass.mask);
+  }
+  const at::Tensor keys_down = keys.transpose(-1, -2);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
+    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
+    // The heads of a group share keys: they are more rows of one product.
+    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
+    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
+    scores = scores.view({batch, kv_heads, group, some, count}) + pass.mask.slice(2, begin, begin + some).unsqueeze(2);
+    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
+    const at::Tensor shares =
+        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
+    parts.push_back(at::matmul(shares, values).view({batch, config_.heads, some, size}));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
 }
 
 at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, const Pass& pass) const {
@@ -229,22 +291,8 @@ at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, cons
     keys = put(pass.cache->keys[place], keys);
     values = put(pass.cache->values[place], values);
   }
-  const std::int64_t count = keys.size(2);
-  const at::Tensor keys_down = keys.transpose(-1, -2);
-  std::vector<at::Tensor> parts;
-  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
-    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
-    // The heads of a group share keys: they are more rows of one product.
-    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
-    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
-    scores = scores.view({batch, kv_heads, group, some, count}) + pass.mask.slice(2, begin, begin + some).unsqueeze(2);
-    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
-    const at::Tensor shares =
-        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
-    parts.push_back(at::matmul(shares, values).view({batch, config_.heads, some, size}));
-  }
-  const at::Tensor mixed = parts.size() == 1 ? parts[0] : at::cat(parts, 2);
-  const at::Tensor joined = mixed.transpose(1, 2).reshape({batch, tokens, config_.heads * size});
+  const at::Tensor joined =
+      mixed(queries, keys, values, pass).transpose(1, 2).reshape({batch, tokens, config_.heads * size});
   return applied(layer, kOutput, joined, pass);
 }
 

@@ -41,6 +41,9 @@ struct KeyValueCache {
 struct Pass {
   at::Tensor cosines, sines;  // [batch, 1, tokens, head size]
   at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]
+  // The same with a row for every query of a group of heads, [batch, 1, group * tokens, keys], where these are few: then
+  // a group reads its keys once.
+  at::Tensor group_mask = {};
   KeyValueCache* cache = nullptr;
   // Where in the cache the keys and values of these tokens go, [rows, 1, tokens, 1]; the cache has room for them.
   // Undefined: after its length.
@@ -65,7 +68,8 @@ class Network {
   // `ids` [batch, tokens]. `padding`: how many tokens at the beginning of each row count for nothing.
   Pass begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache = nullptr,
                   std::span<const std::int64_t> padding = {}) const;
-  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true.
+  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true. Both may
+  // lie on the network's device or on the CPU.
   Pass pass_over(const at::Tensor& positions, const at::Tensor& seen) const;
   at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor run_layer(std::int64_t layer, const at::Tensor& hidden, const Pass& pass) const;
@@ -85,6 +89,7 @@ class Network {
  private:
   at::Tensor attention(std::int64_t layer, const at::Tensor& inputs, const Pass& pass) const;
   at::Tensor rotated(const at::Tensor& heads, const Pass& pass) const;
+  at::Tensor mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values, const Pass& pass) const;
 
   ModelConfig config_;
   at::Tensor embedding_, head_;

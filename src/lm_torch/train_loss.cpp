@@ -10,9 +10,15 @@
 namespace kw::lm {
 namespace {
 
+#if __has_include(<ATen/ops/_fused_adamw.h>)
+constexpr bool kHasFusedAdamW = true;
+#else
+constexpr bool kHasFusedAdamW = false;
+#endif
 constexpr double kLeastMasked = 1e-3;
 constexpr double kFirstMoment = 0.9, kSecondMoment = 0.95, kTiny = 1e-8;
 constexpr double kFirstDeviation = 0.02;
+constexpr std::size_t kTokensAtOnce = 16;  // rows are filled up to whole ones: masks of GPUs come in such steps
 
 // A token of the doubled input.
 struct Token {
@@ -29,7 +35,9 @@ at::Tensor whole_numbers(const std::vector<std::int64_t>& values, std::int64_t r
 TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion) {
   std::size_t longest = 1;
   for (const auto& row : rows) longest = std::max(longest, row.size());
+  longest = (longest + kTokensAtOnce - 1) / kTokensAtOnce * kTokensAtOnce;
   std::vector<std::int64_t> ids, places, examples, blocks, clean, predicting, targets;
+  for (auto* const values : {&ids, &places, &examples, &blocks, &clean}) values->reserve(rows.size() * longest);
   std::vector<double> weights;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < longest; ++i) {
@@ -46,30 +54,39 @@ TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion
       clean.push_back(token.clean ? 1 : 0);
     }
   }
-  const std::int64_t count = std::ssize(rows), length = static_cast<std::int64_t>(longest);
-  TrainingPass pass{.ids = whole_numbers(ids, count),
-                    .positions = whole_numbers(places, count),
-                    .places = at::tensor(predicting, at::kLong),
-                    .targets = at::tensor(targets, at::kLong),
-                    .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
-  const at::Tensor example = whole_numbers(examples, count), block = whole_numbers(blocks, count),
-                   is_clean = whole_numbers(clean, count) == 1;
-  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
-  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
-  at::Tensor seen;
-  if (diffusion) {
-    const at::Tensor same = query(block) == key(block), before = key(block) < query(block);
-    seen = (at::logical_not(query(is_clean)) & at::logical_not(key(is_clean)) & same) |
-           (key(is_clean) & (before | (query(is_clean) & same)));
-  } else {
-    seen = key(pass.positions) <= query(pass.positions);
-  }
-  seen = seen & (query(example) == key(example)) & (query(example) >= 0);
-  pass.seen = seen | at::eye(length, at::kLong).to(at::kBool).unsqueeze(0);
-  return pass;
+  const std::int64_t count = std::ssize(rows);
+  return {.ids = whole_numbers(ids, count),
+          .positions = whole_numbers(places, count),
+          .examples = whole_numbers(examples, count),
+          .blocks = whole_numbers(blocks, count),
+          .clean = whole_numbers(clean, count) == 1,
+          .in_blocks = diffusion,
+          .places = at::tensor(predicting, at::kLong),
+          .targets = at::tensor(targets, at::kLong),
+          .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
 }
 
 }  // namespace
+
+at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::Device& device) const {
+  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
+  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
+  const auto part = [&](const at::Tensor& of) { return of.slice(0, begin, end).to(device); };
+  const at::Tensor example = part(examples);
+  at::Tensor sees;
+  if (in_blocks) {
+    const at::Tensor block = part(blocks), is_clean = part(clean);
+    const at::Tensor same = query(block) == key(block), before = key(block) < query(block);
+    sees = (at::logical_not(query(is_clean)) & at::logical_not(key(is_clean)) & same) |
+           (key(is_clean) & (before | (query(is_clean) & same)));
+  } else {
+    const at::Tensor place = part(positions);
+    sees = key(place) <= query(place);
+  }
+  sees = sees & (query(example) == key(example)) & (query(example) >= 0);
+  const at::Tensor tokens = at::arange(ids.size(1), at::TensorOptions(at::kLong).device(device));
+  return sees | (tokens.unsqueeze(1) == tokens.unsqueeze(0)).unsqueeze(0);
+}
 
 TrainingPass diffusion_pass(const std::vector<PackedRow>& rows, std::int64_t block, std::int32_t mask_id,
                             Random& random) {
@@ -180,7 +197,7 @@ Guesses guesses(const Network& network, const TrainingPass& pass, std::int64_t b
   const at::Tensor mine = at::nonzero((pass.places >= begin * length) & (pass.places < end * length)).view({-1});
   const at::Tensor states =
       network.run(pass.ids.slice(0, begin, end),
-                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen.slice(0, begin, end)));
+                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen(begin, end, device)));
   const at::Tensor asked = (pass.places.index_select(0, mine) - begin * length).to(device);
   const at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, asked));
   const at::Tensor targets = pass.targets.index_select(0, mine).to(device).unsqueeze(1);
@@ -200,8 +217,48 @@ AdamW::AdamW(const std::map<std::string, at::Tensor>& weights) {
   }
 }
 
-double AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
+// LibTorch 2 has all of it as one kernel a few hundred tensors.
+at::Tensor AdamW::step_on_gpu(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
+#if __has_include(<ATen/ops/_fused_adamw.h>)
+  struct Group {
+    std::vector<at::Tensor> weights, gradients, means, squares, steps;
+  };
+  Group matrices, others;
+  std::vector<at::Tensor> all;
+  ++steps;
+  at::Tensor step;
+  for (auto& [name, weight] : weights) {
+    if (!weight.grad().defined()) continue;
+    if (!step.defined()) step = at::full({}, static_cast<double>(steps), weight.options().dtype(at::kFloat));
+    Group& group = weight.dim() > 1 ? matrices : others;
+    all.push_back(weight.grad());
+    group.weights.push_back(weight.detach());
+    group.gradients.push_back(weight.grad());
+    group.means.push_back(means[name]);
+    group.squares.push_back(squares[name]);
+    group.steps.push_back(step);
+  }
+  const at::Tensor length = at::stack(at::_foreach_norm(all)).pow(2).sum().sqrt();
+  const at::Tensor divisor = clip > 0 ? (length / clip).clamp_min(1) : at::ones_like(length);
+  for (Group* const group : {&matrices, &others}) {
+    if (group->weights.empty()) continue;
+    at::_fused_adamw_(group->weights, group->gradients, group->means, group->squares, {}, group->steps, rate,
+                      kFirstMoment, kSecondMoment, group == &matrices ? decay : 0.0, kTiny, false, false, divisor,
+                      std::nullopt);
+  }
+  for (auto& [name, weight] : weights) weight.mutable_grad() = at::Tensor();
+  return length;
+#else
+  assert(false);
+  return {};
+#endif
+}
+
+at::Tensor AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
   const at::NoGradGuard no_gradients;
+  if (kHasFusedAdamW && !weights.empty() && weights.begin()->second.is_cuda()) {
+    return step_on_gpu(weights, rate, decay, clip);
+  }
   double sum = 0;
   for (const auto& [name, weight] : weights) {
     if (weight.grad().defined()) sum += weight.grad().pow(2).sum().item<double>();
@@ -220,7 +277,7 @@ double AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, doub
     weight.addcdiv_(mean, (square / second).sqrt_().add_(kTiny), -rate / first);
     weight.mutable_grad() = at::Tensor();
   }
-  return length;
+  return at::full({}, length, at::kDouble);
 }
 
 std::map<std::string, at::Tensor> first_weights(const ModelConfig& config, std::uint64_t seed) {

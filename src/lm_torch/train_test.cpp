@@ -144,7 +144,7 @@ TEST(AdamW, MovesAgainstTheGradient) {
   AdamW adam(weights);
   weights["a"].mutable_grad() = at::tensor({3.0f, -3.0f, 0.0f, 0.0f}).view({2, 2});
   weights["b"].mutable_grad() = at::tensor({4.0f, 0.0f});
-  EXPECT_NEAR(adam.step(weights, 0.1, 0.5, 1), std::sqrt(9 + 9 + 16), 1e-5);
+  EXPECT_NEAR(adam.step(weights, 0.1, 0.5, 1).item<double>(), std::sqrt(9 + 9 + 16), 1e-5);
   EXPECT_NEAR(weights["a"][0][0].item<double>(), 0.95 - 0.1, 1e-5);
   EXPECT_NEAR(weights["a"][0][1].item<double>(), 0.95 + 0.1, 1e-5);
   EXPECT_NEAR(weights["a"][1][0].item<double>(), 0.95, 1e-6);
