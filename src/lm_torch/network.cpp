@@ -59,6 +59,35 @@ at::Tensor normalised(const at::Tensor& x, const Norm& norm, double epsilon) {
   return (wide * at::rsqrt(wide.pow(2).mean(-1, true) + epsilon)).to(x.scalar_type()) * norm.weight;
 }
 
+// Queries [batch, heads, tokens, size] with keys of as many heads or of fewer, which then are each of a group.
+at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                           const at::Tensor& mask) {
+  const std::int64_t batch = queries.size(0), heads = queries.size(1), tokens = queries.size(2), size = queries.size(3);
+  const std::int64_t kv_heads = keys.size(1), group = heads / kv_heads, count = keys.size(2);
+  const at::Tensor keys_down = keys.transpose(-1, -2);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
+    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
+    // The heads of a group share keys: they are more rows of one product.
+    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
+    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
+    scores = scores.view({batch, kv_heads, group, some, count}) + mask.slice(2, begin, begin + some).unsqueeze(2);
+    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
+    const at::Tensor shares =
+        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
+    parts.push_back(at::matmul(shares, values).view({batch, heads, some, size}));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
+}
+
+// What lies in these stretches along an axis, one after the other.
+at::Tensor stretches_of(const at::Tensor& all, std::int64_t axis,
+                        const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+  std::vector<at::Tensor> some;
+  for (const auto& [from, to] : stretches) some.push_back(all.slice(axis, from, to));
+  return some.size() == 1 ? some[0] : at::cat(some, axis);
+}
+
 // Tensors by name; those that a model need not have may be missing.
 class Parts {
  public:
@@ -168,13 +197,21 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
   return network;
 }
 
-Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen) const {
+Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts) const {
   const auto device = options().device();
+  const at::Tensor there = seen.to(device);
+  const auto mask_of = [&](const at::Tensor& some) {
+    return at::zeros({some.size(0), 1, some.size(1), some.size(2)}, options())
+        .masked_fill_(at::logical_not(some).unsqueeze(1), -INFINITY);
+  };
   Pass pass;
-  pass.mask = at::zeros({seen.size(0), 1, seen.size(1), seen.size(2)}, options())
-                  .masked_fill_(at::logical_not(seen.to(device)).unsqueeze(1), -INFINITY);
+  pass.parts = std::move(parts);
+  for (TokenPart& part : pass.parts) {
+    part.mask = mask_of(stretches_of(there.slice(1, part.begin, part.end), 2, part.keys));
+  }
+  if (pass.parts.empty()) pass.mask = mask_of(there);
   const std::int64_t group = config_.kv_heads > 0 ? config_.heads / config_.kv_heads : 1;
-  if (kHasFused && pass.mask.is_cuda() && group > 1 && group * seen.size(1) <= kFewQueries) {
+  if (kHasFused && device.is_cuda() && pass.parts.empty() && group > 1 && group * seen.size(1) <= kFewQueries) {
     pass.group_mask = pass.mask.repeat({1, 1, group, 1});
   }
   if (frequencies_.defined()) {
@@ -227,39 +264,32 @@ at::Tensor Network::rotated(const at::Tensor& heads, const Pass& pass) const {
 // Values mixed as queries like keys: [batch, heads, tokens, head size].
 at::Tensor Network::mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                           const Pass& pass) const {
+  const bool fused = kHasFused && queries.is_cuda();
   const std::int64_t batch = queries.size(0), tokens = queries.size(2), size = config_.head_size;
-  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads, count = keys.size(2);
-  if (kHasFused && queries.is_cuda()) {
-    if (pass.group_mask.defined()) {
-      const at::Tensor asked = queries.reshape({batch, kv_heads, group * tokens, size});
-      return fused_attention(asked, keys, values, pass.group_mask).reshape({batch, config_.heads, tokens, size});
-    }
-    const auto for_every_head = [&](const at::Tensor& of_group) {
-      if (group == 1) return of_group;
-      return of_group.unsqueeze(2).expand({batch, kv_heads, group, count, size}).reshape({batch, -1, count, size});
-    };
-    return fused_attention(queries, for_every_head(keys), for_every_head(values), pass.mask);
+  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads;
+  if (fused && pass.group_mask.defined()) {
+    const at::Tensor asked = queries.reshape({batch, kv_heads, group * tokens, size});
+    return fused_attention(asked, keys, values, pass.group_mask).reshape({batch, config_.heads, tokens, size});
   }
-  const at::Tensor keys_down = keys.transpose(-1, -2);
+  const auto for_every_head = [&](const at::Tensor& of_group) {
+    if (!fused || group == 1) return of_group;
+    return of_group.unsqueeze(2).expand({batch, kv_heads, group, -1, size}).reshape({batch, config_.heads, -1, size});
+  };
+  const at::Tensor all_keys = for_every_head(keys), all_values = for_every_head(values);
+  const auto attend = fused ? fused_attention : plain_attention;
+  if (pass.parts.empty()) return attend(queries, all_keys, all_values, pass.mask);
   std::vector<at::Tensor> parts;
-  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
-    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
-    // The heads of a group share keys: they are more rows of one product.
-    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
-    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
-    scores = scores.view({batch, kv_heads, group, some, count}) + pass.mask.slice(2, begin, begin + some).unsqueeze(2);
-    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
-    const at::Tensor shares =
-        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
-    parts.push_back(at::matmul(shares, values).view({batch, config_.heads, some, size}));
+  for (const TokenPart& part : pass.parts) {
+    parts.push_back(attend(queries.slice(2, part.begin, part.end), stretches_of(all_keys, 2, part.keys),
+                           stretches_of(all_values, 2, part.keys), part.mask));
   }
-  return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
+  return at::cat(parts, 2);
 }
 
 at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, const Pass& pass) const {
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const std::int64_t batch = inputs.size(0), tokens = inputs.size(1), size = config_.head_size;
-  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads;
+  const std::int64_t kv_heads = config_.kv_heads;
   const auto heads_of = [&](std::size_t linear, std::int64_t count, const at::Tensor& norm) {
     at::Tensor made = applied(layer, linear, inputs, pass).view({batch, tokens, count, size});
     if (norm.defined()) made = normalised(made, {norm, {}}, config_.norm_epsilon);

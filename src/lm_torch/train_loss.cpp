@@ -18,6 +18,8 @@ constexpr bool kHasFusedAdamW = false;
 constexpr double kLeastMasked = 1e-3;
 constexpr double kFirstMoment = 0.9, kSecondMoment = 0.95, kTiny = 1e-8;
 constexpr double kFirstDeviation = 0.02;
+constexpr std::int64_t kTokensOfPart = 256, kKeysOfPart = 64;
+constexpr double kMostOfPairs = 0.8;  // of all pairs of tokens; above it, parts are not worth their calls
 constexpr std::size_t kTokensAtOnce = 16;  // rows are filled up to whole ones: masks of GPUs come in such steps
 
 // A token of the doubled input.
@@ -30,6 +32,59 @@ struct Token {
 
 at::Tensor whole_numbers(const std::vector<std::int64_t>& values, std::int64_t rows) {
   return at::tensor(values, at::kLong).view({rows, -1});
+}
+
+// Stretches of kTokensOfPart tokens with the keys that any of them sees in any row, in steps of kKeysOfPart. Empty where
+// there would be one, or where they would save little.
+std::vector<TokenPart> parts_of(const std::vector<std::vector<Token>>& rows, bool diffusion, std::int64_t longest) {
+  const auto part_count = static_cast<std::size_t>((longest + kTokensOfPart - 1) / kTokensOfPart),
+             step_count = static_cast<std::size_t>((longest + kKeysOfPart - 1) / kKeysOfPart);
+  if (part_count == 1) return {};
+  std::vector<std::vector<bool>> seen(part_count, std::vector<bool>(step_count));
+  const auto mark = [&](std::int64_t query, std::int64_t from, std::int64_t to) {
+    std::vector<bool>& of_part = seen[static_cast<std::size_t>(query / kTokensOfPart)];
+    for (std::int64_t step = from / kKeysOfPart; step * kKeysOfPart < to; ++step) {
+      of_part[static_cast<std::size_t>(step)] = true;
+    }
+  };
+  for (const auto& row : rows) {
+    const auto count = std::ssize(row);
+    const auto at = [&](std::int64_t i) -> const Token& { return row[static_cast<std::size_t>(i)]; };
+    std::map<std::int64_t, std::int64_t> firsts;  // where the clean tokens of an example begin
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (at(i).clean) firsts.try_emplace(at(i).example, i - at(i).place);
+    }
+    for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
+      const Token& token = at(begin);
+      const auto belongs = [&](const Token& other) {
+        return other.example == token.example && other.block == token.block && other.clean == token.clean;
+      };
+      end = begin + 1;
+      while (diffusion && token.example >= 0 && end < count && belongs(at(end))) ++end;
+      const std::int64_t first = token.example < 0 ? begin : firsts.at(token.example);
+      for (std::int64_t i = begin; i < end; ++i) {
+        mark(i, token.clean ? first : begin, end);
+        if (!token.clean) mark(i, first, first + token.place);
+      }
+    }
+    for (std::int64_t i = count; i < longest; ++i) mark(i, i, i + 1);
+  }
+  std::vector<TokenPart> parts;
+  std::int64_t pairs = 0;
+  for (std::size_t part = 0; part < part_count; ++part) {
+    const std::int64_t begin = static_cast<std::int64_t>(part) * kTokensOfPart;
+    parts.push_back({.begin = begin, .end = std::min(begin + kTokensOfPart, longest)});
+    for (std::size_t step = 0; step < step_count; ++step) {
+      if (!seen[part][step]) continue;
+      const std::int64_t from = static_cast<std::int64_t>(step) * kKeysOfPart;
+      auto& keys = parts.back().keys;
+      if (keys.empty() || keys.back().second != from) keys.push_back({from, from});
+      keys.back().second = std::min(from + kKeysOfPart, longest);
+      pairs += (keys.back().second - from) * (parts.back().end - begin);
+    }
+  }
+  const bool saves = static_cast<double>(pairs) < kMostOfPairs * static_cast<double>(longest * longest);
+  return saves ? parts : std::vector<TokenPart>();
 }
 
 TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion) {
@@ -61,6 +116,7 @@ TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion
           .blocks = whole_numbers(blocks, count),
           .clean = whole_numbers(clean, count) == 1,
           .in_blocks = diffusion,
+          .parts = parts_of(rows, diffusion, static_cast<std::int64_t>(longest)),
           .places = at::tensor(predicting, at::kLong),
           .targets = at::tensor(targets, at::kLong),
           .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
@@ -84,8 +140,8 @@ at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::De
     sees = key(place) <= query(place);
   }
   sees = sees & (query(example) == key(example)) & (query(example) >= 0);
-  const at::Tensor tokens = at::arange(ids.size(1), at::TensorOptions(at::kLong).device(device));
-  return sees | (tokens.unsqueeze(1) == tokens.unsqueeze(0)).unsqueeze(0);
+  const at::Tensor all = at::arange(ids.size(1), at::TensorOptions(at::kLong).device(device));
+  return sees | (all.unsqueeze(1) == all.unsqueeze(0)).unsqueeze(0);
 }
 
 TrainingPass diffusion_pass(const std::vector<PackedRow>& rows, std::int64_t block, std::int32_t mask_id,
@@ -197,7 +253,7 @@ Guesses guesses(const Network& network, const TrainingPass& pass, std::int64_t b
   const at::Tensor mine = at::nonzero((pass.places >= begin * length) & (pass.places < end * length)).view({-1});
   const at::Tensor states =
       network.run(pass.ids.slice(0, begin, end),
-                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen(begin, end, device)));
+                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen(begin, end, device), pass.parts));
   const at::Tensor asked = (pass.places.index_select(0, mine) - begin * length).to(device);
   const at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, asked));
   const at::Tensor targets = pass.targets.index_select(0, mine).to(device).unsqueeze(1);
@@ -218,7 +274,8 @@ AdamW::AdamW(const std::map<std::string, at::Tensor>& weights) {
 }
 
 // LibTorch 2 has all of it as one kernel a few hundred tensors.
-at::Tensor AdamW::step_on_gpu(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
+at::Tensor AdamW::step_on_gpu([[maybe_unused]] std::map<std::string, at::Tensor>& weights, [[maybe_unused]] double rate,
+                              [[maybe_unused]] double decay, [[maybe_unused]] double clip) {
 #if __has_include(<ATen/ops/_fused_adamw.h>)
   struct Group {
     std::vector<at::Tensor> weights, gradients, means, squares, steps;

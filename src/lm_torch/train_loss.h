@@ -27,6 +27,7 @@ struct TrainingPass {
   // Which example a token belongs to (-1: none), its block there, and whether it is clean: [rows, tokens].
   at::Tensor examples, blocks, clean;
   bool in_blocks = false;
+  std::vector<TokenPart> parts;  // what few of the tokens can see, for all rows (src/lm_torch/network.h)
   at::Tensor places;  // of rows * tokens, those that predict
   at::Tensor targets, weights;
   std::int64_t learnt = 0;  // tokens that the loss is divided by
