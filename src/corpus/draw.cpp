@@ -28,7 +28,7 @@ constexpr double kLeastBytes = 16 << 10;  // that a task moves
 constexpr double kMostBytes = 8 << 20;
 constexpr double kMostFlops = 2e8;
 constexpr std::size_t kHidden = 6;  // hidden shapes that are tried on a drawn task
-constexpr double kChainShare = 0.45;
+constexpr double kChainShare = 0.65;
 constexpr double kAttributeShare = 0.5;
 
 bool fits(const ops::Graph& graph) {

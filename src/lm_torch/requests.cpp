@@ -135,6 +135,10 @@ Result<Wanted> wanted_of(const Loaded& model, const Json& request) {
   if (const Json* messages = request.find("messages")) {
     KW_TRY(const ModelChat chat, chat_of(model.files));
     KW_TRY(prompts.emplace_back(), model.form.of_messages(*messages));
+  } else if (const Json* questions = request.find("questions")) {
+    for (const Json& question : *questions) {
+      KW_TRY(prompts.emplace_back(), model.form.of_question(question.text()));
+    }
   } else if (const Json* texts = request.find("prompts")) {
     for (const Json& prompt : *texts) {
       KW_TRY(std::vector<std::int32_t> ids, model.tokenizer().encode(prompt.text()));
