@@ -7,6 +7,7 @@
 #include "base/scratch.h"
 #include "lm_torch/decoder.h"
 #include "lm_torch/evaluate.h"
+#include "lm_torch/placement.h"
 
 namespace kw::lm {
 namespace {
@@ -41,9 +42,10 @@ struct Trial {
             {"length", 32},
             {"gradient_sequences", 4}};
   }
-  Result<Json> run(const Json& asked, const TellProgress& tell = {}) const {
+  Result<Json> run(const Json& asked, const TellProgress& tell = {}, const std::string& device = "cpu") const {
     KW_TRY(const CompressOptions options, compress_options(asked));
-    KW_TRY(Network network, Network::load(files));
+    KW_TRY(const at::TensorOptions where, placement(device, "F32"));
+    KW_TRY(Network network, Network::load(files, where));
     return compress(files, tokenizer, std::move(network), options, tell);
   }
   std::string error_of(const Json& asked) const {
@@ -154,6 +156,31 @@ TEST(Compress, FactorsStepTokenByTokenAsTheyPass) {
       const at::Tensor step = at::from_blob(const_cast<float*>(made.data()), {std::ssize(made)}, at::kFloat);
       EXPECT_TRUE(at::allclose(step, whole[static_cast<std::int64_t>(i)], 1e-3, 1e-4)) << pivot << i;
     }
+  }
+}
+
+TEST(GpuCompress, MakesWhatTheProcessorMakes) {
+  if (const auto there = placement("cuda", "F32"); !there.ok()) GTEST_SKIP() << there.error().message;
+  for (const char* method : {"svd", "fwsvd", "asvd", "ressvd", "svd-llm"}) {
+    const Trial here("qwen3"), there("qwen3");
+    const bool ours = method == std::string("svd-llm");
+    const auto asked = [&](const Trial& trial) {
+      Json request = trial.request(method, 0.3);
+      request["evaluate"] = Json::array({(trial.folder.path() / "text").string()});
+      for (const char* name : {"allot", "pivot", "refit", "onnx"}) request[name] = ours;
+      return request;
+    };
+    const auto expected = here.run(asked(here)), made = there.run(asked(there), {}, "cuda");
+    ASSERT_TRUE(expected.ok() && made.ok()) << method << (made.ok() ? "" : ": " + made.error().message);
+    EXPECT_EQ((*expected)["ranks"].dump(), (*made)["ranks"].dump()) << method;
+    for (const char* which : {"original", "compressed"}) {
+      const auto perplexity = [&](const Json& of) { return of["perplexity"]["text"][which].get<double>(); };
+      EXPECT_NEAR(perplexity(*made), perplexity(*expected), 1e-2 * perplexity(*expected)) << method << " " << which;
+    }
+    const at::Tensor ids = tensor_of(std::vector<std::int32_t>{1, 5, 9, 2, 8, 8}, 1);
+    const auto first = Network::load(*open_model(here.folder.path() / "out"));
+    const auto second = Network::load(*open_model(there.folder.path() / "out"));
+    EXPECT_TRUE(at::allclose(first->logits(ids), second->logits(ids), 1e-2, 1e-2)) << method;
   }
 }
 

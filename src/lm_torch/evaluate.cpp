@@ -38,8 +38,8 @@ Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, con
 at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids) {
   const std::int64_t predicted = ids.size(1) - 1;
   const at::Tensor states = finished.slice(1, 0, predicted).reshape({-1, finished.size(-1)});
-  const at::Tensor targets = ids.slice(1, 1).reshape({-1});
-  at::Tensor sum = at::zeros({}, at::kDouble);
+  const at::Tensor targets = ids.slice(1, 1).reshape({-1}).to(finished.device());
+  at::Tensor sum = at::zeros({}, finished.options().dtype(at::kDouble));
   for (std::int64_t begin = 0; begin < targets.size(0); begin += kPredictedAtOnce) {
     const std::int64_t end = std::min(begin + kPredictedAtOnce, targets.size(0));
     const at::Tensor logits = network.head(states.slice(0, begin, end));

@@ -35,9 +35,10 @@ Result<Json> request_of(const Arguments& arguments) {
                   {"text", llm::path_for_engine(arguments.text("--calibrate"))},
                   {"out", llm::path_for_engine(arguments.text("--out"))}};
   KW_TRY(request["ratio"], number_in("--ratio", arguments.text("--ratio"), 0, 1));
-  if (arguments.has("--method")) request["method"] = arguments.text("--method");
   if (arguments.has("--work")) request["work"] = llm::path_for_engine(arguments.text("--work"));
-  if (arguments.has("--type")) request["type"] = arguments.text("--type");
+  for (const char* flag : {"--method", "--type", "--device"}) {
+    if (arguments.has(flag)) request[flag + 2] = arguments.text(flag);
+  }
   request["evaluate"] = Json::array();
   for (const std::string& text : arguments.texts("--evaluate"))
     request["evaluate"].push_back(llm::path_for_engine(text));
@@ -131,6 +132,7 @@ Command compress() {
                       {.name = "--tokens", .value = "N", .help = "of each text that is evaluated (20000)"},
                       {.name = "--type", .value = "TYPE", .help = "F32, F16 or BF16 of what is written"},
                       {.name = "--work", .value = "DIR", .help = "where statistics and spectra are kept (DIR.work)"},
+                      {.name = "--device", .value = "DEVICE", .help = "cpu, cuda or cuda:N (cpu)"},
                       {.name = "--threads", .value = "N", .help = "of the matrix products (all cores)"},
                       {.name = "--methods", .help = "list the methods, and end"},
                       {.name = "--page",
