@@ -7,7 +7,7 @@ KW_LM is the program kw-lm. Calibration text is one half of the Debian handbook'
 that are evaluated: the other half, the King James Bible (bible-kjv and bible-kjv-text) and Python's documentation
 (python3-doc). --texts takes calibration.txt, handbook.txt, bible.txt and python.txt from a folder instead, which a run without
 it leaves in FOLDER. What was evaluated is kept in FOLDER/results.json, and a second run prints it again and goes on after it.
-What each compression says of itself is kept in FOLDER/rows, for the page. --at-once N: N methods at a time, each with processes
+What each compression says of itself is kept in FOLDER/rows, for the page. --at-once N: N cells at a time, each with processes
 and statistics of its own. --speed N: the original and the compressed model write 32 tokens in turn, N times, and the last column
 is the median of both in tokens a second (OMP_NUM_THREADS says with how many threads). --timed: no table, but each method once
 at the first ratio with nothing kept from before: seconds, seconds of the processor, and the most memory that it took.
@@ -20,11 +20,11 @@ import html
 import json
 import os
 import pathlib
-import queue
 import re
 import shutil
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
@@ -133,31 +133,54 @@ class Table:
         return f"{ratio} {label} {self.given.sequences}"
 
 
+def measure(label):
+    """Of the rows with the same one, a kept folder's spectra serve all."""
+    row = ROWS[label]
+    return "both" if row.get("allot") else "gram" if row["method"] in ("svd-llm", "ressvd") else row["method"]
+
+
+class Waiting:
+    """Cells that are still to be made. A worker is given one whose spectra it has, or else those that the fewest have."""
+
+    def __init__(self, cells):
+        self.cells, self.has, self.lock = cells, {}, threading.Lock()
+
+    def next(self, worker):
+        with self.lock:
+            own = self.has.setdefault(worker, set())
+            known = [cell for cell in self.cells if measure(cell[1]) in own]
+            begun = lambda cell: sum(measure(cell[1]) in others for others in self.has.values())
+            cell = known[0] if known else min(self.cells, key=begun, default=None)
+            if cell:
+                self.cells.remove(cell)
+                own.add(measure(cell[1]))
+            return cell
+
+
 class Worker:
-    """One method after the other: one process compresses, another one reads what it wrote."""
+    """One cell after the other: one process compresses, another one reads what it wrote."""
 
     def __init__(self, table, number):
         given = table.given
         self.table, self.given, self.folder = table, given, table.folder
-        self.out, self.kept = self.folder / f"model-{number}", self.folder / f"kept-{number}"
+        self.kept = self.folder / f"kept-{number}"
         program = os.path.abspath(given.program)
         self.maker, self.reader = Engine(program, given.device), Engine(program, given.device)
         self.beside = Engine(program, given.device) if given.speed else None  # holds the original
 
     def cell(self, ratio, label):
         table, key, model = self.table, self.table.key(ratio, label), self.table.model
-        if all(place in table.results for place in table.places(key)):
-            return
-        shutil.rmtree(self.out, ignore_errors=True)
+        out = self.folder / f"model-{ratio}-{label}"  # a name of its own: the reader keeps what it has loaded
+        shutil.rmtree(out, ignore_errors=True)
         begin = time.time()
-        done = self.maker.ask(do="compress", model=model, text=str(self.folder / "calibration.txt"), out=str(self.out), work=str(self.kept),
+        done = self.maker.ask(do="compress", model=model, text=str(self.folder / "calibration.txt"), out=str(out), work=str(self.kept),
                               ratio=ratio, sequences=self.given.sequences, gradient_sequences=self.given.gradients, **ROWS[label])
         made = {"saved": done["saved"], "last_layers": done["last_layers"], "residual_share": done["residual_share"], "seconds": time.time() - begin}
-        table.evaluate(self.reader, key, str(self.out))
-        about = json.loads((self.out / "compression.json").read_text())
+        table.evaluate(self.reader, key, str(out))
+        about = json.loads((out / "compression.json").read_text())
         if self.beside:
             original = os.path.abspath(self.given.beside or self.given.model)
-            pairs = [(self.beside.tokens_a_second(original), self.reader.tokens_a_second(str(self.out))) for _ in range(self.given.speed + 1)]
+            pairs = [(self.beside.tokens_a_second(original), self.reader.tokens_a_second(str(out))) for _ in range(self.given.speed + 1)]
             speed = [statistics.median(side) for side in zip(*pairs[1:])]  # the first one loads the models
             table.keep(f"{key} speed", speed)
             about["tokens_a_second"] = {"original": speed[0], "compressed": speed[1]}
@@ -165,7 +188,7 @@ class Worker:
                                for name, original, compressed in zip(table.names, table.texts_of("original"), table.texts_of(key))}
         (self.folder / "rows").mkdir(exist_ok=True)
         (self.folder / "rows" / f"{ratio}-{label}.json").write_text(json.dumps(about))
-        shutil.rmtree(self.out)
+        shutil.rmtree(out)
         table.keep(f"{key} made", made)
 
 
@@ -197,7 +220,7 @@ def main():
     parser.add_argument("--gradients", type=int, default=16, help="sequences of which gradients are taken")
     parser.add_argument("--work", default="lm_compress.work")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--at-once", type=int, default=1, help="methods at a time")
+    parser.add_argument("--at-once", type=int, default=1, help="cells at a time")
     parser.add_argument("--texts", help="a folder that holds the four texts")
     parser.add_argument("--speed", type=int, default=0, help="how often both models write in turn")
     parser.add_argument("--beside", help="the original in the type of the compressed models, for --speed (MODEL)")
@@ -217,36 +240,30 @@ def main():
     ratios, labels = [float(ratio) for ratio in given.ratios.split(",")], given.methods.split(",")
     print(f"{given.model}: perplexity in windows of 512, {given.tokens} tokens a text; calibration {given.sequences} x 512")
     print("| ratio, method | saved | " + " | ".join(names) + " | seconds | tokens a second |\n|---|---|" + "---|" * (len(names) + 2))
-    waiting, failures = queue.SimpleQueue(), []
-    for label in labels:
-        waiting.put(label)
+    missing = lambda ratio, label: any(place not in table.results for place in table.places(table.key(ratio, label)))
+    waiting = Waiting([(ratio, label) for label in labels for ratio in ratios if missing(ratio, label)])
+    failures = []
     first = Worker(table, 0)
     table.evaluate(first.reader, "original", table.model)
     table.show("original", "original")
 
     def work(worker):
-        while not waiting.empty():
+        while cell := waiting.next(worker):
             try:
-                label = waiting.get_nowait()
-                for ratio in ratios:
-                    worker.cell(ratio, label)
-                    if given.at_once == 1:
-                        table.show_cell(ratio, label)
-            except queue.Empty:
-                return
+                worker.cell(*cell)
+                print(f"{cell[0]:.0%} {cell[1]}: {table.results[table.key(*cell) + ' made']['seconds']:.1f} s", file=sys.stderr, flush=True)
             except (RuntimeError, OSError) as error:
-                failures.append(f"{label}: {error}")
+                failures.append(f"{cell[0]:.0%} {cell[1]}: {error}")
 
-    workers = [first] + [Worker(table, number) for number in range(1, min(given.at_once, len(labels)))]
+    workers = [first] + [Worker(table, number) for number in range(1, min(given.at_once, len(waiting.cells)))]
     threads = [threading.Thread(target=work, args=[worker]) for worker in workers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if given.at_once > 1:
-        for ratio in ratios:
-            for label in labels:
-                table.show_cell(ratio, label)
+    for ratio in ratios:
+        for label in labels:
+            table.show_cell(ratio, label)
     if failures:
         raise SystemExit("\n".join(failures))
 

@@ -404,23 +404,38 @@ Json switches_of(const CompressOptions& options) {
   return names;
 }
 
-// {text: {original, compressed}} of the texts that are to be evaluated.
-Result<Json> perplexities(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
-                          const CompressOptions& options, const TellProgress& tell) {
-  constexpr std::int64_t kWindow = 512;
-  Json all = Json::object();
+// Of a text's tokens, the perplexity before and after; of models that predict no next token, how alike they stay.
+Result<Json> evaluated(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
+                       std::span<const std::int32_t> ids) {
+  constexpr std::int64_t kWindow = 512, kComparedWindow = 128;
+  Json of_text = Json::object();
+  if (!original.config().is_causal() || !original.config().predicts_next()) {
+    KW_TRY(const Agreement agreement, agreement_of(original, compressed, tokenizer, ids, kComparedWindow));
+    return Json{{"windows", agreement.windows},
+                {"cosine", agreement.cosine},
+                {"least_cosine", agreement.least_cosine},
+                {"same_nearest", agreement.same_nearest}};
+  }
   const std::int64_t window = std::min(kWindow, original.config().context);
+  for (const auto& [name, network] : {std::pair{"original", &original}, std::pair{"compressed", &compressed}}) {
+    KW_TRY(const Perplexity measured, perplexity_of(*network, ids, window));
+    of_text[name] = measured.value();
+  }
+  return of_text;
+}
+
+// Of all texts that are to be evaluated, put into `about` as perplexity or agreement.
+Status evaluate_texts(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
+                      const CompressOptions& options, const TellProgress& tell, Json& about) {
+  about["perplexity"] = about["agreement"] = Json::object();
+  std::size_t done = 0;
   for (const fs::path& text : options.evaluate) {
     KW_TRY(const auto ids, tokens_of_file(tokenizer, text, options.evaluate_tokens));
-    Json of_text = Json::object();
-    for (const auto& [name, network] : {std::pair{"original", &original}, std::pair{"compressed", &compressed}}) {
-      KW_TRY(const Perplexity measured, perplexity_of(*network, ids, window));
-      of_text[name] = measured.value();
-    }
-    all[text.stem().string()] = of_text;
-    if (tell) tell({{"what", "evaluation"}, {"done", all.size()}, {"of", options.evaluate.size()}, {"left_s", 0}});
+    KW_TRY(const Json of_text, evaluated(tokenizer, original, compressed, ids));
+    about[of_text.contains("cosine") ? "agreement" : "perplexity"][text.stem().string()] = of_text;
+    if (tell) tell({{"what", "evaluation"}, {"done", ++done}, {"of", options.evaluate.size()}, {"left_s", 0}});
   }
-  return all;
+  return {};
 }
 
 // Equal for the same model, text and amount: what was gathered then can be used again.
@@ -619,7 +634,7 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
                 {"calibration_sequences", ids.size(0)}};
   KW_TRY(about["errors"], errors_by_layer(network, compressed, statistics));
   KW_TRY(about["spectra"], spectra_by_layer(network, spectra));
-  KW_TRY(about["perplexity"], perplexities(tokenizer, network, compressed, options, tell));
+  KW_CHECK(evaluate_texts(tokenizer, network, compressed, options, tell, about));
   about["seconds"] = seconds_since(begin);
   KW_CHECK(write_model(files, compressed, options, about));
   about["out"] = options.out.string();

@@ -186,10 +186,28 @@ TEST(GpuCompress, MakesWhatTheProcessorMakes) {
 
 TEST(Compress, CompressesAnEncoderToo) {
   const Trial trial("bert");
-  const auto done = trial.run(trial.request("ressvd", 0.3));
+  Json asked = trial.request("ressvd", 0.3);
+  asked["evaluate"] = Json::array({(trial.folder.path() / "text").string()});
+  const auto done = trial.run(asked);
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_TRUE(Network::load(*open_model(trial.folder.path() / "out")).ok());
   EXPECT_EQ((*done)["tried"].size(), 2u);  // one layer, or both
+  const Json& agreement = (*done)["agreement"]["text"];
+  EXPECT_GT(agreement["windows"].get<int>(), 8);
+  EXPECT_GT(agreement["cosine"].get<double>(), 0.9);
+  EXPECT_LT(agreement["cosine"].get<double>(), 0.9999999);
+  EXPECT_LE(agreement["least_cosine"].get<double>(), agreement["cosine"].get<double>());
+}
+
+TEST(Compress, AModelAgreesWithItself) {
+  const Trial trial("bert");
+  const auto network = Network::load(trial.files);
+  const auto ids = trial.tokenizer.encode(*read_file(trial.folder.path() / "text"));
+  const auto same = agreement_of(*network, *network, trial.tokenizer, *ids, 32);
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_NEAR(same->least_cosine, 1, 1e-9);
+  EXPECT_EQ(same->same_nearest, 1);
+  EXPECT_FALSE(agreement_of(*network, *network, trial.tokenizer, {}, 32).ok());
 }
 
 TEST(Compress, RefitsOnlyWhereSequencesThatWereHeldOutAreTheBetterForIt) {

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kTokensAtOnce = 4096;
+constexpr std::int64_t kTokensAtOnce = 4096, kTokensAtOnceOfGpu = 16384;
 // How the names of the files in a work folder begin: what is gathered here, and what compress.cpp makes of it.
 constexpr std::array kKept = {"layer_", "gradients_", "hidden", "plain_", "fisher_", "sizes_", "gram_", "both_"};
 
@@ -129,7 +129,8 @@ Status Statistics::gather(const Network& network, const at::Tensor& ids, const T
     else
       done = 0;
   }
-  const std::int64_t rows = std::max<std::int64_t>(1, kTokensAtOnce / ids.size(1));
+  const std::int64_t tokens = ids.is_cuda() ? kTokensAtOnceOfGpu : kTokensAtOnce;
+  const std::int64_t rows = std::max<std::int64_t>(1, tokens / ids.size(1));
   if (done == 0) hidden = network.embed(ids);
   const std::int64_t begun_at = done;
   for (; done < layers; ++done) {

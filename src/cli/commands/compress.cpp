@@ -74,20 +74,7 @@ Result<int> run_compress(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const Json request, request_of(arguments));
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
   KW_TRY(const Json done, ask_engine_at_terminal(request, static_cast<int>(threads)));
-  if (arguments.has("--json")) {
-    out << done.dump(1) << "\n";
-    return kYes;
-  }
-  print(out,
-        "{}: {:.1f} of {:.1f} million numbers of linear layers left, {:.1f} % saved; {:.1f} million in all, embeddings "
-        "included ({:.0f} s)\n",
-        done["out"].text(), done["linear_parameters"].get<double>() / 1e6,
-        done["linear_parameters_before"].get<double>() / 1e6, 100 * done["saved"].get<double>(),
-        done["parameters"].get<double>() / 1e6, done["seconds"].get<double>());
-  for (const auto& [text, values] : done["perplexity"].items()) {
-    print(out, "perplexity of {}: {:.2f}, before {:.2f}\n", text, values["compressed"].get<double>(),
-          values["original"].get<double>());
-  }
+  out << (arguments.has("--json") ? done.dump(1) + "\n" : llm::compressed_text(done));
   return kYes;
 }
 
@@ -126,7 +113,7 @@ Command compress() {
                       {.name = "--onnx", .help = "write each factored layer as an ONNX file too, in DIR/onnx"},
                       {.name = "--evaluate",
                        .value = "FILE",
-                       .help = "perplexity of this text, before and after; several",
+                       .help = "perplexity of this text, before and after (encoders: how alike); several",
                        .repeated = true,
                        .completes = Completes::file},
                       {.name = "--tokens", .value = "N", .help = "of each text that is evaluated (20000)"},
