@@ -303,6 +303,9 @@ Result<Json> Requests::answer_checked(const Json& request, const Tell& tell) {
     KW_TRY(const TrainOptions options, train_options(request));
     return train(options, tell_now_and_then);
   }
+  if (what == "compress" && request.value("numbers", "F32") != "F32") {
+    return fail("a model is compressed in F32, not in {}", request["numbers"].get<std::string>());
+  }
   KW_TRY(Loaded* const model, load(request));
   if (what == "perplexity") return perplexity(*model, request, tell);
   if (what == "generate") return generated(*model, request, tell);
