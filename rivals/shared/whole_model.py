@@ -1,7 +1,7 @@
 """Whole models inside ONNX Runtime, for `kw model`: where its time goes, and two or more versions of a model side by side.
 
 kw starts `python -I -B whole_model.py JOB ANSWER`: two JSON files. A job has `do`, `threads`, `inputs` (name, dtype and shape of
-each), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for files that are thrown away) and `seconds`.
+each; `value` where it is always the same), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for files that are thrown away) and `seconds`.
 
   profile  model                            -> version, total_ns (of whole calls), fused and unfused: a row for each node that ran
                                                (name, op, ns a call); optimized: the file with the graph that was run
@@ -124,7 +124,11 @@ def values_of(job, seed):
                 )
             if value.dtype != dtype:
                 raise Refused(f"{job['given']}: '{one['name']}' holds {value.dtype}, but the model takes {dtype}")
-            values[one["name"]] = np.ascontiguousarray(value)
+            if "value" in one and not np.all(value == one["value"]):
+                raise Refused(f"{job['given']}: '{one['name']}' is not {one['value']}, which --dim gives it")
+            values[one["name"]] = np.ascontiguousarray(value).reshape(shape)
+        elif "value" in one:
+            values[one["name"]] = np.full(shape, one["value"], dtype)
         elif dtype.kind == "f":
             values[one["name"]] = random_numbers.standard_normal(shape).astype(dtype)
         else:

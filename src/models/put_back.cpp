@@ -65,7 +65,7 @@ class Workshop {
       outcome.why = all_.kinds.empty() ? "no group of nodes is worth a kernel" : all_.why_none.front();
       return outcome;
     }
-    KW_CHECK(write_original());
+    KW_CHECK(write_fixed());
     tell("building the library");
     KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
     tell("trying replacements in the whole model");
@@ -85,7 +85,7 @@ class Workshop {
 
   // Those of the best choice of regions.
   Result<std::vector<std::size_t>> regions_that_gain() {
-    KW_CHECK(write_original());
+    KW_CHECK(write_fixed());
     KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
     PutBack outcome;
     outcome.kinds = kinds_so_far();
@@ -185,10 +185,8 @@ class Workshop {
     return all;
   }
 
-  Status write_original() {
-    const suites::OnnxEdit nothing{}, fixed{.dims = model_.dims()};
-    KW_TRY(const std::string original, suites::edit_onnx(model_.onnx(), model_.bytes(), nothing));
-    KW_CHECK(write_file(folder_.path() / "original.onnx", original));
+  Status write_fixed() {
+    const suites::OnnxEdit fixed{.dims = model_.dims()};
     KW_TRY(const std::string with_lengths, suites::edit_onnx(model_.onnx(), model_.bytes(), fixed));
     return write_file(folder_.path() / "fixed.onnx", with_lengths);
   }
@@ -200,9 +198,9 @@ class Workshop {
   }
 
   std::vector<ModelVersion> with_originals(const std::vector<Attempt>& attempts, bool all_of_them) const {
-    std::vector<ModelVersion> sessions = {{kOriginal, folder_.path() / "original.onnx"}};
+    std::vector<ModelVersion> sessions = {{kOriginal, fs::absolute(model_.file())}};
     if (all_of_them) {
-      sessions.push_back({kTwin, folder_.path() / "original.onnx"});
+      sessions.push_back({kTwin, fs::absolute(model_.file())});
       sessions.push_back({kFixed, folder_.path() / "fixed.onnx"});
     }
     for (const Attempt& attempt : attempts) {

@@ -17,6 +17,7 @@ using ops::WideTensor;
 
 constexpr double kMostFlops = 6e10;         // some minutes
 constexpr std::int64_t kMostTurns = 10000;  // of a loop
+constexpr std::int64_t kMostDeciding = 64;  // elements whose values a shape rule may look at
 constexpr std::size_t kAligned = 64;        // of the tensors in inputs.bin
 
 class WideRun {
@@ -93,11 +94,10 @@ class WideRun {
       const std::string& name = node.inputs[k];
       if (name.empty() || given.contains(name)) continue;
       KW_TRY(WideTensor wide, value(name));
-      const auto uses = [&](std::size_t input) {
-        return node.inputs[input] == name && suites::decides_shape(node, input);
-      };
-      bool decides = false;
-      for (std::size_t input = k; input < node.inputs.size(); ++input) decides = decides || uses(input);
+      bool decides = wide.count() <= kMostDeciding;  // as the limits of a Range do
+      for (std::size_t input = k; input < node.inputs.size(); ++input) {
+        decides = decides || (node.inputs[input] == name && suites::decides_shape(node, input));
+      }
       task.values.push_back(decides ? suites::value_of_tensor(name, Role::constant, ops::narrow(wide))
                                     : suites::value_of_type(name, {wide.dtype, wide.shape}));
       given.emplace(name, std::move(wide));
@@ -250,7 +250,7 @@ Result<Reference> make_reference(const Model& model, const Runtime& runtime, con
     return fail("it takes {} in double precision, and up to {} are computed", with_unit(flops, "flop"),
                 with_unit(kMostFlops, "flop"));
   }
-  KW_CHECK(runtime.record(model.file(), terms, folder));
+  KW_CHECK(runtime.record(std::filesystem::absolute(model.file()), terms, folder));
   KW_TRY(const std::vector<Tensor> inputs, read_inputs(folder / "inputs.bin", terms.inputs));
   KW_TRY(const std::vector<WideTensor> outputs, outputs_in_double(model, inputs));
   Reference reference{.file = folder / "reference.bin"};

@@ -26,7 +26,11 @@ std::vector<Json> types_json(const std::vector<NamedType>& types) {
 }
 
 Json terms_json(const RunTerms& terms, const fs::path& folder) {
-  const std::vector<Json> inputs = types_json(terms.inputs);
+  std::vector<Json> inputs = types_json(terms.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto value = terms.fixed.find(terms.inputs[i].first);
+    if (value != terms.fixed.end()) inputs[i]["value"] = value->second;
+  }
   return {{"threads", terms.threads}, {"inputs", inputs},          {"given", terms.given.string()},
           {"seed", terms.seed},       {"folder", folder.string()}, {"seconds", terms.seconds}};
 }
@@ -125,7 +129,7 @@ bool Difference::within() const {
   return max_error <= allowed() && different <= std::max(own_different, count / 1000);
 }
 
-double ErrorsInDouble::allowed() const { return std::max(4 * runtime.largest_error, 1e-5 * ours.largest); }
+double ErrorsInDouble::allowed() const { return std::max(4 * runtime.largest_error, 3e-5 * ours.largest); }
 
 bool ErrorsInDouble::within() const {
   return ours.count > 0 && ours.largest_error <= allowed() &&

@@ -44,7 +44,8 @@ struct Reference {
 // What a model is run with.
 struct RunTerms {
   std::vector<NamedType> inputs;
-  std::filesystem::path given = {};  // an .npz file with values; empty: drawn
+  std::filesystem::path given = {};                // an .npz file with values; empty: drawn
+  std::map<std::string, std::int64_t> fixed = {};  // inputs of one number that always have this value
   int threads = 1;
   std::uint64_t seed = 1;
   double seconds = 3;
@@ -107,7 +108,7 @@ struct ErrorsInDouble {
   std::string output;
   DoubleError ours, runtime;  // the runtime's: the larger of those with and without its optimisations
 
-  // Four times the runtime's own, or 1e-5 of the largest number, whichever is more.
+  // Four times the runtime's own, or 3e-5 of the largest number, whichever is more.
   double allowed() const;
   bool within() const;
 };
