@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "base/result.h"
 #include "models/plan.h"
@@ -42,6 +43,8 @@ struct PutBack {
   std::size_t rounds = 0;
   std::vector<Difference> outputs;  // the worst of the cases, of each output
   std::size_t cases = 0;
+  std::vector<ErrorsInDouble> in_double;  // of each output, on the first of the cases
+  std::string no_reference;               // why the whole graph was not computed in double precision
   std::vector<std::filesystem::path> files;
 };
 
@@ -73,6 +76,10 @@ std::string why_taken_back(const Race& race, const std::string& version);
 Result<PutBack> put_back(const Model& model, const Candidates& candidates, const Runtime& runtime,
                          const RunTerms& terms, const std::filesystem::path& out, const std::string& device,
                          const Tell& tell);
+
+// "output y: largest error ..." against the whole graph in double precision, a line each; and as rows.
+std::string errors_as_text(const std::vector<ErrorsInDouble>& errors, const std::string& no_reference);
+Json errors_as_json(const std::vector<ErrorsInDouble>& errors);
 
 std::string outcome_as_text(const PutBack& outcome);
 std::string outcome_as_json(const PutBack& outcome);

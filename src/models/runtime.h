@@ -35,14 +35,22 @@ using NamedType = std::pair<std::string, TensorType>;
 // The .npz file that a user names: a regular file, so that reading it cannot block.
 Result<std::filesystem::path> inputs_file(const std::string& file);
 
+// The right outputs for the first set of inputs (reference.h): float64 or int64 of all of them, one behind the other.
+struct Reference {
+  std::filesystem::path file = {};  // empty: there is none
+  std::vector<Shape> shapes = {};   // of each output
+};
+
 // What a model is run with.
 struct RunTerms {
   std::vector<NamedType> inputs;
-  std::filesystem::path given = {};  // an .npz file with values; empty: drawn
+  std::filesystem::path given = {};                // an .npz file with values; empty: drawn
+  std::map<std::string, std::int64_t> fixed = {};  // inputs of one number that always have this value
   int threads = 1;
   std::uint64_t seed = 1;
   double seconds = 3;
   std::vector<NamedType> outputs = {};  // where a version without a framework runs
+  Reference reference = {};             // what a race holds the outputs of all versions to
 };
 
 // "one thread", "2 threads"
@@ -87,10 +95,29 @@ struct Difference {
   bool within() const;
 };
 
+// How far an output is from the whole graph in double precision.
+struct DoubleError {
+  double largest_error = 0, mean_error = 0;
+  double largest = 0;          // of the right numbers
+  std::int64_t different = 0;  // whole numbers that are not equal, and NaN or infinities in other places
+  std::int64_t count = 0;      // of elements; 0: it has another shape
+};
+
+// Both errors of an output on the same inputs.
+struct ErrorsInDouble {
+  std::string output;
+  DoubleError ours, runtime;  // the runtime's: the larger of those with and without its optimisations
+
+  // Four times the runtime's own, or 3e-5 of the largest number, whichever is more.
+  double allowed() const;
+  bool within() const;
+};
+
 struct Race {
   std::string version;
   std::map<std::string, std::vector<double>> times_ns;                // a number for each round
   std::map<std::string, std::vector<std::vector<Difference>>> cases;  // of each set of inputs, of each output
+  std::map<std::string, std::vector<ErrorsInDouble>> in_double;       // of each output; empty without a reference
 };
 
 class Runtime {

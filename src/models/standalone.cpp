@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "compose/outside_text.h"
 #include "models/build_steps.h"
+#include "models/reference.h"
 #include "models/regions.h"
 #include "rivals/worker.h"
 #include "runs/c_interface.h"
@@ -487,8 +488,11 @@ Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>&
   KW_TRY(const std::vector<Difference> recorded, runtime.record(original, terms, folder.path() / "check"));
   KW_CHECK(writer.write(recorded));
   KW_CHECK(writer.build(tell));
-  tell("timing it beside ONNX Runtime");
   RunTerms race_terms = terms;
+  tell("computing the whole graph in double precision");
+  auto reference = make_reference(model, runtime, terms, folder.path());
+  if (reference.ok()) race_terms.reference = *reference;
+  tell("timing it beside ONNX Runtime");
   race_terms.outputs = writer.output_types();
   race_terms.seconds = kRaceTimes * terms.seconds;
   KW_TRY(const Race race, runtime.race({{.name = kOriginal, .model = original},
@@ -497,6 +501,18 @@ Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>&
                                        race_terms, kCases));
   Standalone made;
   KW_TRY(made.outputs, worst_of(race));
+  if (reference.ok()) {
+    made.in_double = race.in_double.at(kStandalone);
+    for (const ErrorsInDouble& one : made.in_double) {
+      if (one.within()) continue;
+      return fail(
+          "without a framework its output '{}' is off by {:.3g} from the graph in double precision, and {:.3g} "
+          "is allowed, so nothing is written",
+          compose::remark(one.output), one.ours.largest_error, one.allowed());
+    }
+  } else {
+    made.no_reference = reference.error().message;
+  }
   writer.describe(made);
   made.runtime = "ONNX Runtime " + race.version;
   made.runtime_ns = middle_of(race.times_ns.at(kOriginal));
@@ -533,6 +549,7 @@ std::string standalone_as_text(const Standalone& made) {
     text += fmt::format("output     {}: largest error {:.3g}, mean {:.3g}; allowed {:.3g}\n",
                         compose::remark(one.output), one.max_error, one.mean_error, one.allowed());
   }
+  text += errors_as_text(made.in_double, made.no_reference);
   return text + fmt::format("wrote      {}\n", made.folder.string());
 }
 
@@ -563,7 +580,9 @@ std::string standalone_as_json(const Standalone& made) {
                      {"speedup", interval(made.speedup)},
                      {"twin", interval(made.twin)},
                      {"rounds", made.rounds},
-                     {"outputs", outputs}};
+                     {"outputs", outputs},
+                     {"in_double", errors_as_json(made.in_double)},
+                     {"no_reference", made.no_reference}};
   return json.dump(1) + "\n";
 }
 

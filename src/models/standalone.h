@@ -30,6 +30,8 @@ struct Standalone {
   Ratio speedup, twin;  // over ONNX Runtime; of ONNX Runtime over itself
   std::size_t rounds = 0, cases = 0;
   std::vector<Difference> outputs;                              // the worst of the cases, of each
+  std::vector<ErrorsInDouble> in_double;                        // of each output, on the first of the cases
+  std::string no_reference;                                     // why there are none
   std::vector<std::pair<std::string, std::string>> techniques;  // of each kernel: what it computes, and how
   std::filesystem::path folder;
 };

@@ -67,9 +67,11 @@ Result<int> standalone_model(const Arguments& arguments, const models::Model& mo
 Result<int> run_model(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
-  KW_TRY(const models::Model model, models::Model::open(arguments.text("MODEL"), dims));
-  KW_TRY(const std::int64_t rows, whole_number(arguments, "--rows", 20, 1, 100'000));
   const bool writes = arguments.has("--optimize") || arguments.has("--standalone");
+  using Branches = models::Model::KnownBranches;
+  KW_TRY(const models::Model model,
+         models::Model::open(arguments.text("MODEL"), dims, writes ? Branches::in_place : Branches::as_in_file));
+  KW_TRY(const std::int64_t rows, whole_number(arguments, "--rows", 20, 1, 100'000));
   if (writes && arguments.has("--untimed")) return fail("nothing is written with --untimed: leave it out");
   std::filesystem::path folder;
   if (writes) {
