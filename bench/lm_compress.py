@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-# A row of the table: the method, and our switches (docs/lm.md).
+# A row of the table: the method, and our switches (docs/compress.md).
 ROWS = {
     "svd": {"method": "svd"}, "fwsvd": {"method": "fwsvd"}, "asvd": {"method": "asvd"}, "svd-llm": {"method": "svd-llm"},
     "ressvd": {"method": "ressvd"},
