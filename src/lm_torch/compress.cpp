@@ -77,7 +77,8 @@ Measure measure_of(Kind kind, const LinearStatistics& statistics) {
   }
   // Few tokens show gradients: a tenth of their mean in every direction keeps what they missed.
   const at::Tensor& seen = statistics.output_gram;
-  const at::Tensor evened = seen + at::eye(seen.size(0), seen.options()) * (0.1 * seen.diagonal().mean().item<double>());
+  const at::Tensor evened =
+      seen + at::eye(seen.size(0), seen.options()) * (0.1 * seen.diagonal().mean().item<double>());
   return {.input_gram = statistics.gram, .output_gram = evened};
 }
 
@@ -246,8 +247,7 @@ Result<LayerFactors> factors_of(const Network& network, const Spectra& spectra, 
     if (rank == 0) continue;
     left += std::accumulate(squares[i].begin() + rank, squares[i].end(), 0.0);
     KW_TRY(const Spectrum spectrum, spectra.linear(layer, i));
-    made.linears[i] =
-        with_residual(network.layers()[place].linears[i].weight, spectrum, rank, plan.residual[place][i]);
+    made.linears[i] = with_residual(network.layers()[place].linears[i].weight, spectrum, rank, plan.residual[place][i]);
   }
   made.lost = left / std::max(all, 1e-30);
   return made;
@@ -383,8 +383,7 @@ Result<Json> spectra_by_layer(const Network& network, const Spectra& spectra) {
       const double sum = std::accumulate(of_linear.begin(), of_linear.end(), 0.0);
       Json curve = Json::array();
       for (std::size_t step = 0; step <= kSteps; ++step) {
-        const auto from =
-            of_linear.begin() + static_cast<std::ptrdiff_t>(of_linear.size() * step / kSteps);
+        const auto from = of_linear.begin() + static_cast<std::ptrdiff_t>(of_linear.size() * step / kSteps);
         curve.push_back(std::accumulate(from, of_linear.end(), 0.0) / std::max(sum, 1e-30));
       }
       curves.push_back(curve);

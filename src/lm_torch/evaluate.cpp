@@ -63,7 +63,8 @@ Result<Perplexity> perplexity_of(const Network& network, std::span<const std::in
   const at::NoGradGuard no_gradients;
   const auto begin = std::chrono::steady_clock::now();
   window = std::min<std::int64_t>(window, std::ssize(ids));
-  const std::int64_t windows = std::ssize(ids) / window, at_once = std::max<std::int64_t>(1, tokens_at_once(network) / window);
+  const std::int64_t windows = std::ssize(ids) / window,
+                     at_once = std::max<std::int64_t>(1, tokens_at_once(network) / window);
   Perplexity result;
   double sum = 0;
   for (std::int64_t first = 0; first < windows; first += at_once) {
@@ -88,7 +89,8 @@ Result<Agreement> agreement_of(const Network& original, const Network& compresse
   if (own < 1) return fail("the text has {} tokens: there is nothing to compare", ids.size());
   KW_CHECK(original.check_ids(ids));
   const at::NoGradGuard no_gradients;
-  const std::int64_t windows = std::ssize(ids) / own, at_once = std::max<std::int64_t>(1, tokens_at_once(original) / window);
+  const std::int64_t windows = std::ssize(ids) / own,
+                     at_once = std::max<std::int64_t>(1, tokens_at_once(original) / window);
   std::vector<at::Tensor> means[2];
   for (std::int64_t first = 0; first < windows; first += at_once) {
     std::vector<std::int32_t> batch;
