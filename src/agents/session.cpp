@@ -61,6 +61,21 @@ std::string niche_of(const std::string& code, const std::string& source) {
                      main->value("fused", 0) > 0 ? ", fused" : "", niche);
 }
 
+// The lines of the loop that most samples were taken in; none where nothing was sampled.
+Lines hot_lines(const std::string& code) {
+  const Json json = Json::parse_quietly(code);
+  Lines hot;
+  double most = 0;
+  if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array()) return hot;
+  for (std::size_t i = 0; i < json["loops"].size(); ++i) {
+    const Json& loop = json["loops"][i];
+    if (!loop.contains("share") || !loop["share"].is_number() || loop["share"].get<double>() <= most) continue;
+    most = loop["share"].get<double>();
+    hot = {.first = loop.value("first_line", 0), .last = loop.value("last_line", 0)};
+  }
+  return hot;
+}
+
 // Notes on machine code as a model needs them: that a tool of this machine knows less than it could is no fact of the
 // kernel.
 std::string code_text(std::string notes) {
@@ -287,6 +302,7 @@ class Session {
       }
       round.tuning = taped->tuning;
       if (!taped->niche.empty()) round.niche = taped->niche;
+      round.hot = taped->hot;
       decided = *taped;
     } else if (round.right() && round.left_out.empty()) {
       KW_CHECK(look_longer(work, asked, round));
@@ -295,6 +311,7 @@ class Session {
     take_standing(round, work);
     decided.stages = std::move(stages);
     decided.niche = round.niche;
+    decided.hot = round.hot;
     decided.beside = round.beside;
     decided.left_out = round.left_out;
     if (decided.settings && !decided.settings->empty()) {
@@ -361,6 +378,7 @@ class Session {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
         code = llm::measured(code_text(notes.ok() ? notes->text : notes.error().message)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
+        round.hot = hot_lines(notes.ok() ? notes->json : "");
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
       }
     }
