@@ -156,9 +156,15 @@ Result<std::vector<Part>> parts_for(const Task& task, const std::string& device)
   }
   KW_TRY(const std::vector<Part> told, told_parts());
   std::vector<Part> fitting;
+  const auto fits = [&](const std::string& op) { return std::ranges::find(operators, op) != operators.end(); };
+  for (const Part& part : told) {
+    if (std::ranges::any_of(part.operators, fits)) fitting.push_back(part);
+  }
   for (const fs::path& part : parts) {
     const auto found = std::ranges::find(told, part.filename().string(), &Part::header);
-    if (found != told.end() && found->header != "vector.h") fitting.push_back(*found);
+    const bool is_new =
+        found != told.end() && std::ranges::find(fitting, found->header, &Part::header) == fitting.end();
+    if (is_new && found->header != "vector.h") fitting.push_back(*found);
   }
   fitting.push_back(told.front());
   return fitting;
@@ -200,12 +206,14 @@ Result<std::vector<Part>> told_parts() {
     Part part{.header = title};
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("- ")) {
+      const bool lists_names = line.starts_with("- "), lists_operators = line.starts_with("for: ");
+      if (!lists_names && !lists_operators) {
         part.words += line.empty() ? "" : " " + line;
         continue;
       }
-      std::istringstream names(line.substr(2));
-      for (std::string name; std::getline(names >> std::ws, name, ',');) part.names.push_back(name);
+      std::istringstream names(line.substr(line.find(' ')));
+      for (std::string name; std::getline(names >> std::ws, name, ',');)
+        (lists_names ? part.names : part.operators).push_back(name);
     }
     parts.push_back(std::move(part));
   }

@@ -71,6 +71,14 @@ TEST(PartsInAPrompt, AreWhatAKernelCallsWithItsSignature) {
   EXPECT_LE(parts.size(), 3600u);
 }
 
+// As it was seen: our Softplus needs no logarithm, and a model's does.
+TEST(PartsInAPrompt, AreAlsoWhatAnOperatorNeedsThatOurTechniqueDoesWithout) {
+  const Task task = *suites::find_task("Softplus_2d", {});
+  const std::string parts = facts_of(task, *ops::resolve(task))->at("parts");
+  EXPECT_NE(parts.find("Floats log1p(Floats x)"), std::string::npos) << parts;
+  EXPECT_EQ(parts.find("for: "), std::string::npos) << parts;
+}
+
 TEST(PartsInAPrompt, NameOnlyWhatTheirHeadersHave) {
   const auto parts = told_parts();
   ASSERT_TRUE(parts.ok()) << parts.error().message;

@@ -39,6 +39,9 @@ std::optional<Comparison> take_comparison(Verdict& verdict, int with) {
   return one;
 }
 
+// Of a loop: of what it computes with, or of what it moves.
+int width_of(const Json& loop) { return std::max(loop.value("vector_bits", 0), loop.value("moved_bits", 0)); }
+
 // What kind of kernel it is: the width of its vectors, how its loops nest and how many there are, whether it multiplies
 // and adds at once, whether it packs anything beforehand.
 std::string niche_of(const std::string& code, const std::string& source) {
@@ -47,14 +50,15 @@ std::string niche_of(const std::string& code, const std::string& source) {
   if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array() || json["loops"].empty()) return niche;
   // By code alone, not by how its time is shared: the same kernel is always of the same kind.
   const auto rank = [](const Json& loop) {
-    return std::tuple(loop.value("depth", 1), loop.value("vector_bits", 0) * loop.value("vector_arithmetic", 0));
+    const int work = loop.value("vector_arithmetic", 0) + (loop.value("moved_bits", 0) > 0);
+    return std::tuple(loop.value("depth", 1), width_of(loop) * work);
   };
   const Json* main = &json["loops"][0];
   const std::size_t loops = json["loops"].size();
   for (std::size_t i = 1; i < loops; ++i) {
     if (rank(json["loops"][i]) > rank(*main)) main = &json["loops"][i];
   }
-  return fmt::format("{} bits, {} deep, {} loops{}, {}", main->value("vector_bits", 0), main->value("depth", 1),
+  return fmt::format("{} bits, {} deep, {} loops{}, {}", width_of(*main), main->value("depth", 1),
                      loops < 3   ? "few"
                      : loops < 8 ? "some"
                                  : "many",

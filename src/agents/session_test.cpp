@@ -256,6 +256,15 @@ TEST_F(ASession, LeavesOutOnTheWordOfASurrogateOnlyWhenItIsCalibrated) {
     EXPECT_EQ(again.work.rounds[i].left_out, rounds[i].left_out) << "round " << i;
 }
 
+// As it was seen: every kernel of DepthToSpace was of the kind "0 bits".
+TEST_F(ASession, TellsKernelsThatMoveVectorsFromThoseThatMoveElements) {
+  script() = {kernel("lap_ns 5000\nmoves 512"), kernel("lap_ns 4000"), kernel("lap_ns 3000\nwidth 256")};
+  const std::vector<Round>& rounds = run().work.rounds;
+  EXPECT_TRUE(rounds[1].niche.starts_with("512 bits")) << rounds[1].niche;
+  EXPECT_TRUE(rounds[2].niche.starts_with("0 bits")) << rounds[2].niche;
+  EXPECT_TRUE(rounds[3].niche.starts_with("256 bits")) << rounds[3].niche;
+}
+
 TEST_F(ASession, MayBeginWithNothing) {
   options_.start = {};
   options_.rounds = 1;

@@ -65,6 +65,7 @@ Json json_of(const Loop& loop) {
           {"instructions", loop.instructions},
           {"vectorised", loop.vectorised()},
           {"vector_bits", loop.vector_bits},
+          {"moved_bits", loop.moved_bits},
           {"vector_arithmetic", loop.vector_arithmetic},
           {"scalar_arithmetic", loop.scalar_arithmetic},
           {"fused", loop.fused},

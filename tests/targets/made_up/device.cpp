@@ -254,14 +254,14 @@ class ScriptDevice final : public targets::Device {
   // A script says how wide its vectors are, as machine code would.
   Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {
     const Script& script = dynamic_cast<const ScriptBuilt&>(built).script;
-    const auto width = script.find("width");
-    const int bits = width == script.end() ? 0 : static_cast<int>(width->second);
-    const auto hot = script.find("hot_line");
-    const std::string measured =
-        hot == script.end() ? ""
-                            : fmt::format(", \"share\": 0.9, \"first_line\": {0}, \"last_line\": {0}", hot->second);
-    return targets::CodeNotes{.text = "",
-                              .json = fmt::format("{{\"loops\": [{{\"vector_bits\": {}{}}}]}}", bits, measured)};
+    const auto whole = [&](const char* word) {
+      const auto found = script.find(word);
+      return found == script.end() ? 0 : static_cast<int>(found->second);
+    };
+    std::string loop = fmt::format("\"vector_bits\": {}, \"moved_bits\": {}", whole("width"), whole("moves"));
+    if (const int line = whole("hot_line"); line > 0)
+      loop += fmt::format(", \"share\": 0.9, \"first_line\": {0}, \"last_line\": {0}", line);
+    return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{{}}}]}}", loop)};
   }
 
  private:

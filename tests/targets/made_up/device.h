@@ -13,6 +13,7 @@
 //   scattered_in_race 2  in the second race of its device its laps take 0.6 and 1.6 times as long in turn
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
 //   width 512            how wide its vectors are, for whoever looks into it
+//   moves 512            how wide the vectors are that it moves without computing
 //   hot_line 7           the line of the loop that takes most of a call
 //   KW_TUNE(SPEED_UP, 1, 1, 2, 4);   a tunable: the lap is shorter by its value
 //   does_not_build, never_ends, crashes, overruns
