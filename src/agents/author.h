@@ -48,7 +48,7 @@ Result<AuthorKind> find_author(const std::string& name);
 void take_code(Round& round, const std::string& answer, const std::string& base);
 
 // The question of the authors that ask one question: the task, and the kernel to begin with where there is one.
-std::string first_question(const Work& work, const Talk& talk);
+std::string first_question(const Work& work, const Talk& talk, const std::string& other = "");
 
 // A kernel in one answer to one question, the kernel to begin with in it.
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
