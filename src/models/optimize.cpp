@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/regions.h"
+#include "search/engine.h"
 
 namespace kw::models {
 namespace {
@@ -24,6 +25,12 @@ void add_found(Candidates& all, const Plan& plan, const std::vector<runs::Search
 }
 
 }  // namespace
+
+Result<double> parse_within(const std::string& text) {
+  KW_TRY(const search::Budget time, search::parse_budget(text));
+  if (time.seconds < 30) return fail("--within {}: give a time of 30s or more, such as 10m", text);
+  return time.seconds;
+}
 
 Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
                          double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell) {

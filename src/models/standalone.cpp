@@ -426,13 +426,6 @@ class StandaloneWriter {
   Choice usual_;
 };
 
-Ratio speed(const Race& race, const std::string& fast, const std::string& slow) {
-  std::vector<Pair> pairs;
-  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
-  return ratio_of_pairs(pairs, 1);
-}
-
 double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
   return values.empty() ? 0 : values[values.size() / 2];
@@ -459,10 +452,6 @@ Result<std::vector<Difference>> worst_of(const Race& race) {
 
 std::string size_text(std::int64_t bytes) { return with_unit(static_cast<double>(bytes), "B"); }
 
-std::string ratio_words(const Ratio& ratio) {
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
-}
-
 }  // namespace
 
 std::vector<Unit> units_of_regions(const Model& model) {
@@ -473,6 +462,19 @@ std::vector<Unit> units_of_regions(const Model& model) {
     units.push_back({region.kind.groups[0].nodes, region.kernel, region.kind.op});
   }
   return units;
+}
+
+Result<Standalone> make_standalone(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                                   const fs::path& out, const std::string& device,
+                                   const std::optional<StandaloneSearch>& search, const Tell& tell) {
+  std::vector<Unit> units = units_of_regions(model);
+  if (search) {
+    KW_CHECK(standalone_plan(model, units, device));  // what cannot be expressed is told before the search
+    KW_TRY(const std::vector<Unit> found,
+           search_units(model, units, runtime, terms, device, search->within_s, search->run, tell));
+    units.insert(units.end(), found.begin(), found.end());
+  }
+  return write_standalone(model, units, runtime, terms, out, device, tell);
 }
 
 Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>& found, const Runtime& runtime,
@@ -517,8 +519,8 @@ Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>&
   made.runtime = "ONNX Runtime " + race.version;
   made.runtime_ns = middle_of(race.times_ns.at(kOriginal));
   made.model_ns = middle_of(race.times_ns.at(kStandalone));
-  made.speedup = speed(race, kStandalone, kOriginal);
-  made.twin = speed(race, kTwin, kOriginal);
+  made.speedup = ratio_of(race, kStandalone, kOriginal);
+  made.twin = ratio_of(race, kTwin, kOriginal);
   made.rounds = race.times_ns.at(kOriginal).size();
   made.cases = race.cases.at(kStandalone).size();
   made.folder = out;
@@ -542,9 +544,9 @@ std::string standalone_as_text(const Standalone& made) {
   text += fmt::format("memory     {}: {} between steps ({} without sharing), {} scratch, {} prepared weights\n",
                       size_text(made.memory_bytes + made.scratch_bytes + made.kept_bytes), size_text(made.memory_bytes),
                       size_text(made.unshared_bytes), size_text(made.scratch_bytes), size_text(made.kept_bytes));
-  text += fmt::format("speed      {} times {} ({} -> {}; {} rounds in random order)\n", ratio_words(made.speedup),
+  text += fmt::format("speed      {} times {} ({} -> {}; {} rounds in random order)\n", ratio_text(made.speedup),
                       made.runtime, time_text(made.runtime_ns), time_text(made.model_ns), made.rounds);
-  text += fmt::format("twin       {}: {} against itself\n", ratio_words(made.twin), made.runtime);
+  text += fmt::format("twin       {}: {} against itself\n", ratio_text(made.twin), made.runtime);
   for (const Difference& one : made.outputs) {
     text += fmt::format("output     {}: largest error {:.3g}, mean {:.3g}; allowed {:.3g}\n",
                         compose::remark(one.output), one.max_error, one.mean_error, one.allowed());
@@ -563,9 +565,6 @@ std::string standalone_as_json(const Standalone& made) {
                        {"allowed", one.allowed()},
                        {"different", one.different}});
   }
-  const auto interval = [](const Ratio& ratio) {
-    return Json{{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
-  };
   const Json json = {{"folder", made.folder.string()},
                      {"kernels", kernels},
                      {"calls", made.calls},
@@ -577,8 +576,8 @@ std::string standalone_as_json(const Standalone& made) {
                      {"runtime", made.runtime},
                      {"runtime_ns", made.runtime_ns},
                      {"model_ns", made.model_ns},
-                     {"speedup", interval(made.speedup)},
-                     {"twin", interval(made.twin)},
+                     {"speedup", ratio_json(made.speedup)},
+                     {"twin", ratio_json(made.twin)},
                      {"rounds", made.rounds},
                      {"outputs", outputs},
                      {"in_double", errors_as_json(made.in_double)},
