@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "compose/outside_text.h"
 #include "models/build_steps.h"
+#include "models/ncnn_layer.h"
 #include "models/reference.h"
 #include "models/regions.h"
 #include "rivals/worker.h"
@@ -75,6 +76,7 @@ class StandaloneWriter {
     put(check, "@OUTPUTS@", check_rows(plan_.outputs, recorded));
     put(check, "@RUN@", check_call());
     KW_CHECK(write_file(folder_ / "check" / "model_check.cpp", check));
+    KW_CHECK(write_layer());
     KW_CHECK(write_kernels());
     return write_plan();
   }
@@ -107,6 +109,7 @@ class StandaloneWriter {
     put(page, "@MEMORY@", memory_text());
     put(page, "@EXAMPLE@", fmt::format("model_run({});  /* 0: done */", fmt::join(arguments, ", ")));
     put(page, "@ABOUT@", about);
+    put(page, "@NCNN@", no_layer_.empty() ? "see below" : "not there: " + no_layer_);
     put(page, "@MODEL@", compose::remark(model_.file().filename().string()));
     std::string sources, options;
     KW_TRY(const BuildStep bare,
@@ -141,6 +144,7 @@ class StandaloneWriter {
                                       "kernels/kernelwright.h",
                                       "kernels/standalone_run.h"};
     for (const BuildStep& step : kernel_steps_) files.push_back("kernels/" + step.what);
+    files.insert(files.end(), layer_files_.begin(), layer_files_.end());
     std::error_code error;
     fs::create_directories(out, error);
     if (error) return fail("{}: {}", out.string(), error.message());
@@ -166,14 +170,32 @@ class StandaloneWriter {
     }
   }
 
-  std::vector<NamedType> output_types() const {
-    std::vector<NamedType> types;
-    for (const int tensor : plan_.outputs) types.emplace_back(tensor_at(tensor).name, tensor_at(tensor).type);
-    return types;
-  }
+  std::vector<NamedType> output_types() const { return types_of(plan_.outputs); }
 
  private:
   const PlannedTensor& tensor_at(int i) const { return plan_.tensors[static_cast<std::size_t>(i)]; }
+
+  std::vector<NamedType> types_of(const std::vector<int>& tensors) const {
+    std::vector<NamedType> types;
+    for (const int tensor : tensors) types.emplace_back(tensor_at(tensor).name, tensor_at(tensor).type);
+    return types;
+  }
+
+  // Where ncnn's tensors can hold the model's.
+  Status write_layer() {
+    const auto files = ncnn_layer(model_.file().filename().string(), types_of(plan_.inputs), types_of(plan_.outputs));
+    if (!files.ok()) {
+      no_layer_ = files.error().message;
+      return {};
+    }
+    std::error_code error;
+    fs::create_directories(folder_ / "ncnn", error);
+    for (const auto& [name, text] : *files) {
+      layer_files_.push_back("ncnn/" + name);
+      KW_CHECK(write_file(folder_ / "ncnn" / name, text));
+    }
+    return {};
+  }
 
   static void put(std::string& text, const std::string& place, const std::string& instead) {
     for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += instead.size()) {
@@ -424,6 +446,8 @@ class StandaloneWriter {
   std::vector<BuildStep> kernel_steps_;
   std::string compiler_;
   Choice usual_;
+  std::vector<std::string> layer_files_;  // of ncnn
+  std::string no_layer_;                  // why there are none
 };
 
 double middle_of(std::vector<double> values) {
