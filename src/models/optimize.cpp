@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "models/reference.h"
 #include "models/regions.h"
 #include "search/engine.h"
 
@@ -32,10 +33,14 @@ Result<double> parse_within(const std::string& text) {
   return time.seconds;
 }
 
-Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
+Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& drawn, const std::string& device,
                          double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell) {
   tell("measuring the model in ONNX Runtime");
-  KW_TRY(const ModelTimes times, where_time_goes(model, runtime, terms, device));
+  KW_TRY(const ModelTimes times, where_time_goes(model, runtime, drawn, device));
+  tell("computing the whole graph in double precision");
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
+  RunTerms terms = drawn;
+  terms.reference = make_reference(model, runtime, drawn, folder.path());
   Candidates all;
   std::set<std::size_t> taken;
   // Those that gain are taken; what is left of the model is for the next ones.

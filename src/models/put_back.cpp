@@ -10,7 +10,6 @@
 #include "base/inside.h"
 #include "base/units.h"
 #include "compose/outside_text.h"
-#include "models/reference.h"
 #include "suites/onnx_rewrite.h"
 
 namespace kw::models {
@@ -239,12 +238,7 @@ class Workshop {
   Status decide(const Attempt& attempt, PutBack& outcome) {
     RunTerms terms = terms_;
     terms.seconds = kFinal_s;
-    auto reference = make_reference(model_, runtime_, terms, folder_.path());
-    if (reference.ok()) {
-      terms.reference = *std::move(reference);
-    } else {
-      outcome.no_reference = reference.error().message;
-    }
+    outcome.no_reference = terms.reference.why_none;
     KW_TRY(Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
     outcome.runtime = "ONNX Runtime " + race.version;
     outcome.threads = terms.threads;

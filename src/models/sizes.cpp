@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "compose/outside_text.h"
 #include "models/library.h"
+#include "models/reference.h"
 #include "runs/takeaway.h"
 #include "suites/onnx_dispatch.h"
 
@@ -18,7 +19,7 @@ namespace kw::models {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kChoices[] = "choices.json", kPicking[] = "picking";
+constexpr char kPicking[] = "picking";
 constexpr std::size_t kMostSizes = 16, kMostUnseen = 3;
 constexpr double kSeen_s = 6, kUnseen_s = 4;
 constexpr double kNoticed = 0.98;  // an unseen size that is slower than this is one too many
@@ -91,7 +92,9 @@ class OverWork {
 
   Result<OverOutcome> run(const fs::path& out) {
     KW_TRY(const std::string bytes, read_file(order_.file));
-    KW_TRY(out_, folder_to_go_on_in(out, bytes));
+    KW_TRY(out_, runs::new_folder(out, order_.force));
+    choices_file_ = choices_file(order_, bytes);
+    if (const auto before = read_file(choices_file_); before.ok()) kept_ = Json::parse_quietly(*before);
     OverOutcome outcome{.runtime = "ONNX Runtime " + runtime_.version()};
     std::size_t left = static_cast<std::size_t>(std::ranges::count(order_.sizes, true, &runs::OverSize::seen));
     for (const runs::OverSize& size : order_.sizes) {
@@ -102,41 +105,24 @@ class OverWork {
     }
     KW_CHECK(hold_to_original(outcome));
     if (outcome.gained) KW_CHECK(write_result(outcome));
+    std::error_code error;
+    fs::remove(choices_file_, error);  // the next time is another work
     return outcome;
   }
 
  private:
-  Result<fs::path> folder_to_go_on_in(const fs::path& out, const std::string& bytes) {
-    key_ = key_of(order_, bytes);
-    const auto before = read_file(out / kChoices);
-    if (before.ok()) {
-      const Json json = Json::parse_quietly(*before);
-      if (json.is_object() && json.contains("key") && json["key"].is_string() && json["key"].text() == key_) {
-        kept_ = json;
-        return fs::absolute(out).lexically_normal();
-      }
-      if (!order_.force) {
-        return fail(
-            "--out {}: the choices in it are of another model, other lengths or another device; --force writes "
-            "over it",
-            out.string());
-      }
-    }
-    return runs::new_folder(out, order_.force);
-  }
-
   Result<SizeChoice> choice_at(const Lengths& lengths, double sizes_left) {
     KW_TRY(const Model model, Model::open(order_.file, with(order_.dims, lengths), Model::KnownBranches::in_place));
-    if (kept_.is_object()) {
+    if (kept_.is_object() && kept_.contains("choices")) {
       for (std::size_t i = 0; i < kept_["choices"].size(); ++i) {
         try {
           if (kept_["choices"].at(i)["lengths"].get<Lengths>() != lengths) continue;
           auto choice = choice_from(kept_["choices"].at(i), model);
-          if (!choice.ok()) return at((out_ / kChoices).string(), choice.error());
+          if (!choice.ok()) return at(choices_file_.string(), choice.error());
           tell_(fmt::format("{}: chosen before", runs::text_of_lengths(lengths)));
           return choice;
         } catch (const JsonError& error) {
-          return fail("{}: {}", (out_ / kChoices).string(), error.what());
+          return fail("{}: {}", choices_file_.string(), error.what());
         }
       }
     }
@@ -151,12 +137,13 @@ class OverWork {
     KW_TRY(PutBack found, optimize(model, runtime_, terms, order_.device, within_s, place, search_, tell_));
     spent_s_ += std::min(within_s, seconds_since(start));
     SizeChoice choice{.lengths = lengths, .why = found.gained ? "" : found.why, .kinds = std::move(found.chosen)};
-    if (!kept_.is_object()) kept_ = {{"key", key_}, {"choices", std::vector<Json>()}};
+    if (!kept_.is_object()) kept_ = {{"choices", std::vector<Json>()}};
     std::vector<Json> all;
     for (std::size_t i = 0; i < kept_["choices"].size(); ++i) all.push_back(kept_["choices"].at(i));
     all.push_back(choice_json(choice));
     kept_["choices"] = all;
-    KW_CHECK(write_inside(out_, kChoices, kept_.dump(1) + "\n"));
+    fs::create_directories(choices_file_.parent_path(), error);
+    KW_CHECK(write_file(choices_file_, kept_.dump(1) + "\n"));
     return choice;
   }
 
@@ -218,6 +205,7 @@ class OverWork {
     RunTerms terms = terms_of(model);
     terms.threads = order_.threads;
     terms.seconds = seconds;
+    terms.reference = make_reference(model, runtime_, terms, folder_.path());
     const fs::path original = fs::absolute(order_.file);
     KW_TRY(const Race race, runtime_.race({{kOriginal, original},
                                            {kTwin, original},
@@ -278,8 +266,8 @@ class OverWork {
   const Tell& tell_;
   const WorkFolder folder_;
   fs::path out_;
-  std::string key_;
-  Json kept_;  // choices.json
+  fs::path choices_file_;
+  Json kept_;  // what it holds
   double spent_s_ = 0;
   std::vector<SizeChoice> choices_;  // of each size that is seen
 };
@@ -327,10 +315,10 @@ Result<std::vector<runs::OverSize>> sizes_of(const std::vector<std::string>& ove
   return sizes;
 }
 
-std::string key_of(const OverOrder& order, std::string_view model_bytes) {
+fs::path choices_file(const OverOrder& order, std::string_view model_bytes) {
   std::string text = order.device + fmt::format(" {} {} ", order.threads, lengths_json(order.dims).dump());
   for (const runs::OverSize& size : order.sizes) text += lengths_json(size.lengths).dump();
-  return fmt::format("{:016x}{:016x}", hash_of(model_bytes), hash_of(text));
+  return cache_folder() / "models" / fmt::format("{:016x}{:016x}.json", hash_of(model_bytes), hash_of(text));
 }
 
 Result<OverOutcome> optimize_over(const OverOrder& order, const Runtime& runtime, const fs::path& out,

@@ -5,8 +5,9 @@
 // library; sizes that none was made for run the original. At every size of a choice, and at some between them, the
 // whole is held to the original: a choice that does not gain there is left out.
 //
-// Choices take minutes each. They are kept in the folder as they come, so that the same command goes on where it was
-// ended.
+// Choices take minutes each. Until the work is done they are kept in the user's own cache folder, so that the same
+// command goes on where it was ended. Not in the folder that is written: what lies there may come from others, and
+// sources in it would be built and run.
 #pragma once
 
 #include <filesystem>
@@ -35,8 +36,9 @@ struct OverOrder {
   bool force = false;     // write into a folder with something else in it
 };
 
-// Whose choices are in a folder: those for another model, other sizes or another device are another work's.
-std::string key_of(const OverOrder& order, std::string_view model_bytes);
+// Where the choices are kept until the work is done: those for another model, other sizes or another device are another
+// work's.
+std::filesystem::path choices_file(const OverOrder& order, std::string_view model_bytes);
 
 struct SizeOutcome {
   Lengths lengths;
@@ -56,8 +58,7 @@ struct OverOutcome {
   std::vector<std::filesystem::path> files;
 };
 
-// Writes into the folder, which is made: model.onnx, libkernels.so, library/, run.py, run.c, report.json; and
-// choices.json, from which it goes on.
+// Writes into the folder, which is made: model.onnx, libkernels.so, library/, run.py, run.c, report.json.
 Result<OverOutcome> optimize_over(const OverOrder& order, const Runtime& runtime, const std::filesystem::path& out,
                                   const Search& search, const Tell& tell);
 
