@@ -10,8 +10,6 @@
 #include "base/inside.h"
 #include "base/units.h"
 #include "compose/outside_text.h"
-#include "models/library.h"
-#include "models/reference.h"
 #include "suites/onnx_rewrite.h"
 
 namespace kw::models {
@@ -31,13 +29,6 @@ struct Attempt {
   std::vector<Chosen> chosen;
   fs::path model;
 };
-
-Ratio ratio(const Race& race, const std::string& fast, const std::string& slow) {
-  std::vector<Pair> pairs;
-  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
-  return ratio_of_pairs(pairs, 1);
-}
 
 bool is_right(const Race& race, const std::string& name) {
   for (const auto& outputs : race.cases.at(name)) {
@@ -134,12 +125,7 @@ class Workshop {
     std::vector<LibraryKernel> all;
     for (std::size_t i = 0; i < all_.kinds.size(); ++i) {
       if (!all_.kernels[i] || (!only.empty() && !only.contains(i))) continue;
-      all.push_back({.op = all_.kinds[i].op,
-                     .task = all_.kinds[i].task,
-                     .source = {all_.kernels[i]->file, all_.kernels[i]->source},
-                     .settings = all_.kernels[i]->settings,
-                     .about = fmt::format("{}: {}", all_.kinds[i].op, all_.kernels[i]->technique),
-                     .uses_threads = all_.kernels[i]->uses_threads});
+      all.push_back(library_kernel(all_.kinds[i], *all_.kernels[i]));
     }
     return all;
   }
@@ -219,7 +205,7 @@ class Workshop {
     std::optional<Attempt> best;
     double most = 1;
     for (const Attempt& attempt : attempts) {
-      const double speedup = ratio(race, attempt.name, kOriginal).median;
+      const double speedup = ratio_of(race, attempt.name, kOriginal).median;
       if (!is_right(race, attempt.name) || speedup <= most) continue;
       most = speedup;
       best = attempt;
@@ -252,18 +238,13 @@ class Workshop {
   Status decide(const Attempt& attempt, PutBack& outcome) {
     RunTerms terms = terms_;
     terms.seconds = kFinal_s;
-    auto reference = make_reference(model_, runtime_, terms, folder_.path());
-    if (reference.ok()) {
-      terms.reference = *std::move(reference);
-    } else {
-      outcome.no_reference = reference.error().message;
-    }
+    outcome.no_reference = terms.reference.why_none;
     KW_TRY(Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
     outcome.runtime = "ONNX Runtime " + race.version;
     outcome.threads = terms.threads;
-    outcome.speedup = ratio(race, attempt.name, kOriginal);
-    outcome.twin = ratio(race, kTwin, kOriginal);
-    outcome.fixed = ratio(race, kFixed, kOriginal);
+    outcome.speedup = ratio_of(race, attempt.name, kOriginal);
+    outcome.twin = ratio_of(race, kTwin, kOriginal);
+    outcome.fixed = ratio_of(race, kFixed, kOriginal);
     outcome.rounds = race.times_ns.at(kOriginal).size();
     outcome.original_ns = median_of(race.times_ns.at(kOriginal));
     outcome.model_ns = median_of(race.times_ns.at(attempt.name));
@@ -279,6 +260,7 @@ class Workshop {
     outcome.in_double = std::move(race.in_double[attempt.name]);
     outcome.gained = outcome.why.empty();
     for (const Chosen& one : attempt.chosen) outcome.kinds[one.kind].used = outcome.gained;
+    if (outcome.gained) outcome.chosen = kinds_of(attempt);
     for (std::size_t i = 0; i < outcome.kinds.size(); ++i) {
       KindOutcome& kind = outcome.kinds[i];
       if (!kind.used && kind.why.empty()) {
@@ -286,6 +268,17 @@ class Workshop {
       }
     }
     return {};
+  }
+
+  std::vector<ChosenKind> kinds_of(const Attempt& attempt) const {
+    std::map<std::size_t, std::vector<Group>> groups;
+    for (const Chosen& one : attempt.chosen) groups[one.kind].push_back(all_.kinds[one.kind].groups[one.group]);
+    std::vector<ChosenKind> chosen;
+    for (auto& [kind, of_it] : groups) {
+      chosen.push_back({all_.kinds[kind], *all_.kernels[kind]});
+      chosen.back().kind.groups = std::move(of_it);
+    }
+    return chosen;
   }
 
   Status write_result(const Attempt& attempt, const fs::path& out, PutBack& outcome) {
@@ -326,20 +319,36 @@ class Workshop {
   const std::string domain_;
 };
 
+}  // namespace
+
 std::string ratio_text(const Ratio& ratio) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
 }
 
 Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}; }
 
-}  // namespace
+Ratio ratio_of(const Race& race, const std::string& fast, const std::string& slow) {
+  std::vector<Pair> pairs;
+  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
+  return ratio_of_pairs(pairs, 1);
+}
+
+LibraryKernel library_kernel(const GroupKind& kind, const KindKernel& kernel) {
+  return {.op = kind.op,
+          .task = kind.task,
+          .source = {kernel.file, kernel.source},
+          .settings = kernel.settings,
+          .about = fmt::format("{}: {}", kind.op, kernel.technique),
+          .uses_threads = kernel.uses_threads};
+}
 
 std::string why_taken_back(const Race& race, const std::string& version) {
   if (!is_right(race, version)) return "its outputs differ from the original's by more than the bound";
   const auto errors = race.in_double.find(version);
   if (errors != race.in_double.end() && !std::ranges::all_of(errors->second, &ErrorsInDouble::within))
     return "its outputs are further from the graph in double precision than is allowed";
-  if (ratio(race, version, kOriginal).low <= std::max(1.0, ratio(race, kTwin, kOriginal).high))
+  if (ratio_of(race, version, kOriginal).low <= std::max(1.0, ratio_of(race, kTwin, kOriginal).high))
     return "it was not faster than the original by more than two equal models differ";
   return "";
 }

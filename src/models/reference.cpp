@@ -1,6 +1,7 @@
 #include "models/reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -215,9 +216,10 @@ double flops_of(const Model& model) {
   return flops;
 }
 
-Result<std::vector<Tensor>> read_inputs(const std::filesystem::path& file, const std::vector<NamedType>& types) {
+// Of tensors as the runtime's worker writes them.
+Result<std::vector<Tensor>> read_tensors(const std::filesystem::path& file, const std::vector<NamedType>& types) {
   KW_TRY(const std::string bytes, read_file(file));
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> tensors;
   std::size_t at = 0;
   for (const auto& [name, type] : types) {
     Tensor tensor(type);
@@ -225,9 +227,9 @@ Result<std::vector<Tensor>> read_inputs(const std::filesystem::path& file, const
     if (at + count > bytes.size()) return fail("ONNX Runtime's worker left too few bytes for '{}'", name);
     if (count > 0) std::memcpy(tensor.bytes().data(), bytes.data() + at, count);
     at += (count + kAligned - 1) / kAligned * kAligned;
-    inputs.push_back(std::move(tensor));
+    tensors.push_back(std::move(tensor));
   }
-  return inputs;
+  return tensors;
 }
 
 }  // namespace
@@ -244,14 +246,26 @@ Result<std::vector<WideTensor>> outputs_in_double(const Model& model, std::span<
   return outputs;
 }
 
-Result<Reference> make_reference(const Model& model, const Runtime& runtime, const RunTerms& terms,
-                                 const std::filesystem::path& folder) {
+namespace {
+
+// The largest error of finite numbers.
+double largest_error(const WideTensor& right, const Tensor& got) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < got.count() && is_float(right.dtype); ++i) {
+    const double error = std::fabs(got.real(i) - right.reals[static_cast<std::size_t>(i)]);
+    if (std::isfinite(error)) largest = std::max(largest, error);
+  }
+  return largest;
+}
+
+Result<Reference> reference_of(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                               const std::filesystem::path& folder) {
   if (const double flops = flops_of(model); flops > kMostFlops) {
     return fail("it takes {} in double precision, and up to {} are computed", with_unit(flops, "flop"),
                 with_unit(kMostFlops, "flop"));
   }
   KW_CHECK(runtime.record(std::filesystem::absolute(model.file()), terms, folder));
-  KW_TRY(const std::vector<Tensor> inputs, read_inputs(folder / "inputs.bin", terms.inputs));
+  KW_TRY(const std::vector<Tensor> inputs, read_tensors(folder / "inputs.bin", terms.inputs));
   KW_TRY(const std::vector<WideTensor> outputs, outputs_in_double(model, inputs));
   Reference reference{.file = folder / "reference.bin"};
   std::string bytes;
@@ -263,7 +277,22 @@ Result<Reference> make_reference(const Model& model, const Runtime& runtime, con
                  static_cast<std::size_t>(output.count()) * sizeof(double));
   }
   KW_CHECK(write_file(reference.file, bytes));
+  std::vector<NamedType> types;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    types.emplace_back(model.onnx().outputs[i].name, TensorType{outputs[i].dtype, outputs[i].shape, false});
+  }
+  KW_TRY(const std::vector<Tensor> own, read_tensors(folder / "outputs.bin", types));
+  for (std::size_t i = 0; i < own.size(); ++i) reference.runtime_errors.push_back(largest_error(outputs[i], own[i]));
   return reference;
+}
+
+}  // namespace
+
+Reference make_reference(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                         const std::filesystem::path& folder) {
+  auto made = reference_of(model, runtime, terms, folder);
+  if (made.ok()) return *std::move(made);
+  return {.why_none = made.error().message};
 }
 
 }  // namespace kw::models

@@ -21,9 +21,9 @@ namespace kw::models {
 Result<std::vector<ops::WideTensor>> outputs_in_double(const Model& model, std::span<const Tensor> inputs);
 
 // The first set of inputs of these terms, as the runtime's worker draws or reads it, and the outputs for it in double
-// precision, as a file in the folder that a race is given (RunTerms::reference). An Error where a node cannot be
-// expressed, or where it would take minutes.
-Result<Reference> make_reference(const Model& model, const Runtime& runtime, const RunTerms& terms,
-                                 const std::filesystem::path& folder);
+// precision, as a file in the folder that a race is given (RunTerms::reference). There is none, and the reason is told,
+// where a node cannot be expressed, or where it would take minutes.
+Reference make_reference(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                         const std::filesystem::path& folder);
 
 }  // namespace kw::models

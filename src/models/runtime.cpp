@@ -122,7 +122,7 @@ WorkFolder::~WorkFolder() {
   if (!path_.empty()) fs::remove_all(path_, error);
 }
 
-double Difference::allowed() const { return std::max(4 * own_error, 1e-4 * largest); }
+double Difference::allowed() const { return std::max({4 * own_error, 5 * double_error, 1e-4 * largest}); }
 
 bool Difference::within() const {
   if (!problem.empty()) return false;
@@ -206,7 +206,10 @@ Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms&
       const Json& outputs = answer["outputs"][one.name];
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         auto& rows = race.cases[one.name].emplace_back();
-        for (std::size_t k = 0; k < outputs.at(i).size(); ++k) rows.push_back(difference_from(outputs.at(i).at(k)));
+        for (std::size_t k = 0; k < outputs.at(i).size(); ++k) {
+          rows.push_back(difference_from(outputs.at(i).at(k)));
+          if (k < terms.reference.runtime_errors.size()) rows.back().double_error = terms.reference.runtime_errors[k];
+        }
       }
       if (!terms.reference.file.empty()) race.in_double[one.name] = errors_from(answer["in_double"][one.name]);
     }

@@ -37,8 +37,10 @@ Result<std::filesystem::path> inputs_file(const std::string& file);
 
 // The right outputs for the first set of inputs (reference.h): float64 or int64 of all of them, one behind the other.
 struct Reference {
-  std::filesystem::path file = {};  // empty: there is none
-  std::vector<Shape> shapes = {};   // of each output
+  std::filesystem::path file = {};          // empty: there is none
+  std::string why_none = {};                // where one was asked for
+  std::vector<Shape> shapes = {};           // of each output
+  std::vector<double> runtime_errors = {};  // of each output, the largest of the runtime's own
 };
 
 // What a model is run with.
@@ -86,11 +88,13 @@ struct Difference {
   double max_error = 0, mean_error = 0;
   double largest = 0;                             // of the right numbers
   double own_error = 0;                           // between the runtime with and without its optimisations
+  double double_error = 0;                        // of the runtime against double precision; 0: not known
   std::int64_t different = 0, own_different = 0;  // whole numbers that are not equal
   std::int64_t count = 0;                         // of elements
 
-  // The bound: four times what the runtime differs from itself by, or 1e-4 of the largest number, whichever is more; of
-  // whole numbers as many as the runtime itself has different, or one in a thousand.
+  // The bound: four times what the runtime differs from itself by, or 1e-4 of the largest number, whichever is more;
+  // where its error against double precision is known, five times that: the runtime's own and four more. Of whole
+  // numbers as many as the runtime itself has different, or one in a thousand.
   double allowed() const;
   bool within() const;
 };

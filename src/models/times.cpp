@@ -183,6 +183,15 @@ RunTerms terms_of(const Model& model) {
   return terms;
 }
 
+Result<RunTerms> terms_given(const Model& model, std::int64_t threads, const std::string& inputs) {
+  RunTerms terms = terms_of(model);
+  terms.threads = static_cast<int>(threads);
+  if (!inputs.empty()) {
+    KW_TRY(terms.given, inputs_file(inputs));
+  }
+  return terms;
+}
+
 namespace {
 
 // The time of a node with others inside has theirs in it: what is left of it without them, by the runtime's names.
