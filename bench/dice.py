@@ -32,7 +32,7 @@ def chosen_tasks(path, count, seed):
     for line in lines:
         if line["structure"] not in structures:
             structures.add(line["structure"])
-            kinds[line["unseen"]].append(line)
+            kinds[line["unseen"] or "structure"].append(line)
     of_structure = kinds["structure"][:max(count - count // 2, count - len(kinds["operator"]))]
     return of_structure + kinds["operator"][:count - len(of_structure)]
 

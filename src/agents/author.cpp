@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "agents/answer.h"
+#include "base/files.h"
 #include "base/nearest.h"
 
 namespace kw::agents {
@@ -149,6 +150,14 @@ std::vector<AuthorKind> all_authors() {
   for (const authors::Maker maker : authors::table) all.push_back(maker());
   std::ranges::sort(all, {}, &AuthorKind::name);
   return all;
+}
+
+std::string own_model_of(const AuthorKind& kind) {
+  const auto data = data_folder();
+  if (kind.own_model.empty() || !data.ok()) return "";
+  const std::filesystem::path folder = *data / "models" / kind.own_model;
+  std::error_code failed;
+  return std::filesystem::exists(folder / "config.json", failed) ? "lm:" + folder.string() : "";
 }
 
 Result<AuthorKind> find_author(const std::string& name) {

@@ -101,6 +101,7 @@ AuthorKind dice() {
           .about = "samples from the task alone, and infilling of what fails or is slow; for models of kw corpus",
           .usual_rounds = 12,
           .temperature = kSampleTemperature,
+          .own_model = "dice",
           .make = [] { return std::unique_ptr<Author>(new Dice); }};
 }
 
