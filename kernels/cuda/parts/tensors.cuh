@@ -82,9 +82,9 @@ struct Steps {
 inline int64_t few_blocks(int64_t wanted, int64_t most = 132 * 16) { return wanted < most ? wanted : most; }
 #endif
 
-// Where an operand that broadcasts has what element i of a result needs. Most lie in one of three simple ways.
+// Where an operand that broadcasts has what element i of a result needs. Most lie in one of the simple ways.
 struct Spread {
-  enum Way : int64_t { same, one_axis, any };
+  enum Way : int64_t { same, one_value, one_axis, any };
   int64_t way;
   int64_t inner, length;  // one_axis: i / inner % length
   int64_t short_counts;   // all indices fit into 32 bits
@@ -92,6 +92,7 @@ struct Spread {
 #ifdef __CUDACC__
   __device__ int64_t at(int64_t i) const {
     if (way == same) return i;
+    if (way == one_value) return 0;
     if (way == any) return view.at(i);
     if (short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
     return i / inner % length;
@@ -101,7 +102,7 @@ struct Spread {
   __device__ Pack<T, N> pack(const T* from, int64_t i) const {
     if (way == same) return pack_at<N>(from, i);
     Pack<T, N> result;
-    if (way == one_axis && inner % N == 0) {
+    if (way == one_value || (way == one_axis && inner % N == 0)) {
       const T value = from[at(i)];
 #pragma unroll
       for (int k = 0; k < N; ++k) result.at[k] = value;
@@ -137,7 +138,7 @@ inline Spread spread_to(const kw::Shape& from, const kw::Shape& to) {
   for (int axis = first; axis <= last; ++axis) {
     if (result.view.strides[axis] == 0 && to[axis] != 1) return result;
   }
-  result.way = Spread::one_axis;
+  result.way = last < 0 ? Spread::one_value : Spread::one_axis;
   if (last >= 0) {
     result.inner = to.count(last + 1, to.rank);
     result.length = to.count(first, last + 1);

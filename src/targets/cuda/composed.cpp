@@ -86,10 +86,10 @@ Result<Writer::Chain> Writer::write_chain(const Choices& choice, const std::vect
   for (std::size_t k = 0; k < numbers.size(); ++k)
     plan_ += fmt::format("  {}.p[{}] = {};\n", chain.name, k, numbers[k]);
   chain.arguments += chain.name + ", ";
-  chain.parameters += fmt::format("{0}_of {0}_it, ", chain.name);
+  chain.parameters += fmt::format("const __grid_constant__ {0}_of {0}_it, ", chain.name);
   chain.members = constructed + chain.name + "_it";
   // And the structure that uses it.
-  kernels_ += fmt::format("struct {} {{\n{}  {}_of of;\n", chain.name, members, chain.name);
+  kernels_ += fmt::format("struct {} {{\n{}  const {}_of& of;\n", chain.name, members, chain.name);
   if (of >= 0) kernels_ += fmt::format("  {}* y;\n", chain.type);
   kernels_ += fmt::format("  using Element = {0};\n  __device__ {0} value({1}) const {{\n{2}    return t{3};\n  }}\n",
                           chain.type, values, body, nodes.back());
@@ -201,7 +201,7 @@ Status Writer::write_technique(const Choices& choice, const Group& group) {
     plan_ += fmt::format("{}\"{}\"", k == 0 ? "" : ", ", kernel);
     kernels_ += fmt::format(
         "extern \"C\" __global__ void __launch_bounds__({0}::threads) {1}({2}{3}* y, unsigned char* room, "
-        "{0}::{4}_node "
+        "const __grid_constant__ {0}::{4}_node "
         "of) {{\n  {0}::{4}<{5}>(of{6}, {7}, room);\n}}\n",
         space, kernel, parameters, type, op, k, operands, written);
   }
