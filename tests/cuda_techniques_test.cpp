@@ -92,6 +92,7 @@ TEST(SlowCudaTechniques, KeepThePrecisionOfFloat32OnTensorCores) {
   auto judge = judge::Judge::open(kEmulatedGpu);
   ASSERT_TRUE(judge.ok()) << judge.error().message;
   const std::map<std::string, Lengths> tasks = {
+      {"L1_4_Matmul_vector", {{"M", 5}, {"K", 70}}},
       {"L1_2_Matmul", {{"M", 70}, {"K", 90}, {"N", 140}}},
       {"L1_16_Matmul_transposed_A", {{"M", 70}, {"K", 90}, {"N", 140}}},
       {"L1_17_Matmul_transposed_B", {{"M", 70}, {"K", 90}, {"N", 140}}},

@@ -8,59 +8,57 @@
 // fuses: before, after
 #pragma once
 
-#include "parts/warps.cuh"
+#include "parts/rows.cuh"
 
 KW_TUNE(BATCH_BLOCK, 256, 128, 256, 512);
 
 constexpr int threads = BATCH_BLOCK;
-constexpr int kernels = 3;
+constexpr int kernels = 2;
 
 struct BatchNormalization_node {
-  int64_t images, channels, size, training, parts;
+  int64_t images, channels, size, training;
+  int64_t parts, each;  // of a channel of an image, and elements of one
   float epsilon;
 };
 
 #ifdef __CUDACC__
-// Kernel 0 sums a channel's elements, 1 their squares around the mean, 2 writes the results. room: sums by part and
-// channel, then squares.
+// Kernel 0 finds the moments of a channel's parts, 1 writes the results. room: moments by part and channel.
 template <int kernel, class X, class Y>
 __device__ void BatchNormalization(const BatchNormalization_node& of, const X& x, const float* scale, const float* bias,
                                    const float* mean, const float* variance, const Y& y, unsigned char* room) {
-  float* const sums = reinterpret_cast<float*>(room);
-  float* const squares = sums + of.parts * of.channels;
-  const float count = float(of.images) * float(of.size);
-  const auto total = [&](const float* of_parts, int64_t channel) {
-    float sum = 0;
-    for (int64_t part = 0; part < of.parts; ++part) sum += of_parts[part * of.channels + channel];
-    return sum;
-  };
-  if constexpr (kernel < 2) {
+  Moments* const moments = reinterpret_cast<Moments*>(room);
+  const bool fours = of.size % 4 == 0;
+  if constexpr (kernel == 0) {
+    // A part of every image of the channel.
+    const int64_t begin = blockIdx.y * of.each, left = of.size - begin, width = left < of.each ? left : of.each;
     for (int64_t channel = blockIdx.x; channel < of.channels; channel += gridDim.x) {
-      const float centre = kernel == 0 ? 0.0f : total(sums, channel) / count;
-      float sum = 0;
-      // A part of every image of the channel.
-      const int64_t each = (of.size + of.parts - 1) / of.parts, begin = blockIdx.y * each;
-      const int64_t end = begin + each < of.size ? begin + each : of.size;
-      const int64_t width = end > begin ? end - begin : 0;
-      for (int64_t k = threadIdx.x; k < of.images * width; k += threads) {
-        const float value = float(x((k / width * of.channels + channel) * of.size + begin + k % width)) - centre;
-        sum += kernel == 0 ? value : value * value;
+      Moments own{0, 0, 0};
+      for (int64_t image = 0; image < of.images; ++image) {
+        each_few<threads>(x, (image * of.channels + channel) * of.size + begin, width, 1, fours,
+                          [&](const float* values, auto count) { own.add(values, count); });
       }
-      sum = joined<threads>(sum, shared_floats(), JoinSum());
-      if (threadIdx.x == 0) (kernel == 0 ? sums : squares)[blockIdx.y * of.channels + channel] = sum;
+      own = joined_moments<threads>(own, float(of.images * width), shared_floats());
+      if (threadIdx.x == 0) moments[blockIdx.y * of.channels + channel] = own;
       __syncthreads();
     }
   } else {
-    const int64_t results = of.images * of.channels;
-    for (int64_t line = blockIdx.x; line < results; line += gridDim.x) {
+    const int64_t begin = blockIdx.y * of.each, left = of.size - begin, width = left < of.each ? left : of.each;
+    for (int64_t line = blockIdx.x; line < of.images * of.channels; line += gridDim.x) {
       const int64_t channel = line % of.channels;
-      const float middle = of.training != 0 ? total(sums, channel) / count : mean[channel];
-      const float spread = of.training != 0 ? total(squares, channel) / count : variance[channel];
-      const float factor = scale[channel] / sqrtf(spread + of.epsilon), shift = bias[channel];
-      for (int64_t k = int64_t(blockIdx.y) * threads + threadIdx.x; k < of.size; k += int64_t(gridDim.y) * threads) {
-        const int64_t i = line * of.size + k;
-        y(i, (float(x(i)) - middle) * factor + shift);
+      float middle, around;
+      if (of.training != 0) {
+        Moments whole = moments[channel];
+        for (int64_t part = 1; part < of.parts; ++part) whole.add(moments[part * of.channels + channel]);
+        middle = whole.mean, around = whole.squares / whole.count;
+      } else {
+        middle = mean[channel], around = variance[channel];
       }
+      const float factor = scale[channel] / sqrtf(around + of.epsilon), shift = bias[channel];
+      write_few<threads>(x, nullptr, y, line * of.size + begin, width, 1, fours,
+                         [&](int64_t, float* values, auto count) {
+#pragma unroll
+                           for (int j = 0; j < count.value; ++j) values[j] = (values[j] - middle) * factor + shift;
+                         });
     }
   }
 }
@@ -74,19 +72,18 @@ inline BatchNormalization_node BatchNormalization_plan(const kw::Node& node, Ste
                              x.shape.count(first, x.shape.rank),
                              node.integer("training_mode"),
                              1,
+                             0,
                              static_cast<float>(node.real("epsilon", 1e-5))};
   if (x.shape.count() == 0) return of;
+  const int64_t wanted = kw::blocks(132 * 8, of.training != 0 ? of.channels : of.images * of.channels);
+  const int64_t possible = kw::blocks(of.size, threads * 4);
+  of.each = kw::blocks(kw::blocks(of.size, wanted < possible ? wanted : possible), 4) * 4;
+  of.parts = kw::blocks(of.size, of.each);
   if (of.training != 0) {
-    const int64_t wanted = kw::blocks(132 * 4, of.channels), possible = kw::blocks(of.size, threads);
-    of.parts = wanted < possible ? wanted : possible;
-    of.parts = kw::blocks(of.size, kw::blocks(of.size, of.parts));
-    steps.room = 2 * of.parts * of.channels * 4;
-    for (int kernel = 0; kernel < 2; ++kernel) {
-      steps.add(kernel, kw::Dim3(few_blocks(of.channels, 1 << 20), of.parts), threads / 32 * 4);
-    }
+    steps.room = of.parts * of.channels * 12;
+    steps.add(0, kw::Dim3(few_blocks(of.channels, 1 << 20), of.parts), threads / 32 * 4);
   }
-  const int64_t lines = few_blocks(of.images * of.channels, 1 << 20);
-  steps.add(2, kw::Dim3(lines, few_blocks(kw::blocks(of.size, threads * 4), lines > 2000 ? 1 : 64)));
+  steps.add(1, kw::Dim3(few_blocks(of.images * of.channels, 1 << 20), of.parts));
   return of;
 }
 #endif

@@ -61,7 +61,22 @@ struct Write {
   T* to;
   using Element = T;
   __device__ void operator()(int64_t i, T value) const { to[i] = value; }
+  template <int N>
+  __device__ void pack(int64_t i, const Pack<T, N>& values) const {
+    *reinterpret_cast<Pack<T, N>*>(to + i) = values;
+  }
+  template <int N>
+  __device__ bool packs() const {
+    return can_pack<N>(to);
+  }
 };
+// Four results from a multiple of four on, in one store where they lie so.
+template <class Y, class T>
+__device__ inline void put_four(const Y& y, bool packs, int64_t i, const Pack<T, 4>& four) {
+  if (packs) return y.template pack<4>(i, four);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) y(i + j, four.at[j]);
+}
 #else
 // The launches of a node, in order; every one gets all arguments of the node.
 struct Steps {
@@ -113,6 +128,15 @@ struct Spread {
       for (int k = 0; k < N; ++k) result.at[k] = from[at(i + k)];
     }
     return result;
+  }
+  // The same at any address, to `to`.
+  template <int N, class T>
+  __device__ void few(const T* from, int64_t i, T* to) const {
+    const bool repeats = way == one_value || (way == one_axis && inner % N == 0);
+    const bool follows = way == same || (way == one_axis && inner == 1 && length % N == 0);
+    const int64_t first = at(i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) to[k] = from[repeats ? first : follows ? first + k : at(i + k)];
   }
   template <int N, class T>
   __device__ bool packs(const T* from) const {

@@ -97,6 +97,12 @@ Result<Writer::Chain> Writer::write_chain(const Choices& choice, const std::vect
     KW_TRY(const std::string type, type_of(of));
     kernels_ += fmt::format("  __device__ void operator()(int64_t i, {} v) const {{ y[i] = value(v{}{}); }}\n", type,
                             elements.empty() ? "" : ", ", elements);
+    kernels_ += fmt::format(
+        "  template <int N>\n  __device__ void pack(int64_t i, const Pack<{0}, N>& v) const {{\n{2}    Pack<{1}, N> "
+        "result;\n#pragma unroll\n    for (int k = 0; k < N; ++k) result.at[k] = value(v.at[k]{3}{4});\n"
+        "    *reinterpret_cast<Pack<{1}, N>*>(y + i) = result;\n  }}\n"
+        "  template <int N>\n  __device__ bool packs() const {{\n    return can_pack<N>(y){5};\n  }}\n",
+        type, chain.type, packed, loads.empty() ? "" : ", ", loads, packs);
   } else {
     kernels_ += fmt::format(
         "  __device__ {0} operator()(int64_t i) const {{ return value({1}); }}\n"
