@@ -8,7 +8,7 @@
 // serves: Conv, ConvTranspose
 // types: float32
 // when: rank0 >= 3 && rank0 <= 5 && size1 >= 24 * length1_0 && size1 >= 24 * length1_1
-// order: 7
+// order: 4
 // fuses: after
 #pragma once
 
