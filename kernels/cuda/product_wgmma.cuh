@@ -12,11 +12,12 @@
 #include "parts/wgmma_tiles.cuh"
 
 KW_TUNE(WGMMA_ROWS, 128, 64, 128);
+KW_TUNE(WGMMA_COLUMNS, 128, 64, 128);
 KW_TUNE(WGMMA_STAGES, 4, 3, 4);
 KW_TUNE(WGMMA_PART, 512, 256, 512, 1024);
 
-constexpr int kColumns = 128;
-using Short = Tiles<64, 64, 16, 4, 4>;
+constexpr int kColumns = WGMMA_COLUMNS;
+using Short = Tiles<64, 64, 16, 1024 / (2 * kColumns), 4>;
 constexpr int threads = Short::block;
 // Fewer terms have a bound that three products do not keep.
 constexpr int kShortest = 48;

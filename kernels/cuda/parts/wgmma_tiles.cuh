@@ -135,13 +135,14 @@ struct WgmmaTiles {
 #pragma unroll
     for (int i = 0; i < STAGES - 1; ++i) copy(i);
     kw::wait_copies<STAGES - 2>();
-    kw::shared_fence();
     __syncthreads();
     if (steps > 0) put_rests(0);
-    kw::shared_fence();
-    __syncthreads();
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
+      // All are done with the step before and have put this one's rests, and the next one's copies are there.
+      kw::wait_copies<STAGES - 3>();
+      kw::shared_fence();
+      __syncthreads();
       const float* const left = shared + step % STAGES * stage_size;
       const float* const right = left + left_size;
       const float* const rest = rests + step % 2 * left_size;
@@ -165,17 +166,11 @@ struct WgmmaTiles {
         kw::wgmma_tf32<ROWS>(parts, a[k], left + k * 8, true);
       }
       kw::commit_mma();
-      // All are done with the step before, and the next one's copies are there.
-      kw::wait_copies<STAGES - 3>();
-      kw::shared_fence();
-      __syncthreads();
       copy(step + STAGES - 1);
       if (step + 1 < steps) put_rests(step + 1);
-      kw::shared_fence();
       kw::wait_mma<0>(parts);
 #pragma unroll
       for (int i = 0; i < ROWS / 2; ++i) sums[i] += parts[i];
-      __syncthreads();
     }
     kw::wait_copies<0>();
     const bool any_tiny = __syncthreads_or(least < kTiny) != 0;
