@@ -11,8 +11,13 @@
 //   kw_cuda_bench judged-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
-//   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
+//   kw_cuda_bench wide [TASK PART]     judges the references in float64 that are used for shapes too large for the
+//   CPU's kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU kw_cuda_bench noise                a
+//   kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
+//   kw_cuda_bench large [TASK PART]    tasks that the host cannot afford, at full size: the first draft (or, where it
+//   does
+//                                      not build, the plain kernel), judged and timed against its copy
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
 // TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench). Prints the failures and one line of
@@ -34,6 +39,7 @@
 #include "runs/drafts.h"
 #include "suites/catalog.h"
 #include "targets/cuda/builder.h"
+#include "targets/cuda/wide.h"
 
 namespace kw {
 namespace {
@@ -103,8 +109,13 @@ std::string short_of(std::string text) {
 }
 
 bool of_techniques = false;  // the kernel that a search begins with, not the plain one
+bool of_references = false;  // the reference in float64, of the task in float64
 
 Result<targets::Source> source_of(const ops::Graph& graph) {
+  if (of_references) {
+    KW_TRY(std::string text, cuda::wide_kernel(graph));
+    return targets::Source{"reference.cu", std::move(text)};
+  }
   if (!of_techniques) return judge::plain_source(device, graph);
   KW_TRY(const auto techniques, runs::techniques_for(device));
   KW_TRY(const auto drafts, runs::drafts_for(device, graph, techniques));
@@ -148,6 +159,8 @@ std::string judged(judge::Judge& judge, const Task& published) {
   if (!source.ok()) return "missing";
   judge::Case one = case_of(task, std::move(*source));
   one.timed = false;
+  if (of_references && task.name.ends_with("_wide") && std::string(device) != "cuda:0")
+    one.settings = {{"BLOCK", "32"}};
   const auto inspected = judge.inspect(one);
   if (!inspected.ok()) return "error " + short_of(inspected.error().message);
   const Verdict& verdict = inspected->verdict;
@@ -199,16 +212,47 @@ int speed(judge::Judge& judge) {
   return 0;
 }
 
+// Right or wrong, with how long a call and the whole took.
+std::string judged_at_full_size(judge::Judge& judge, const Task& task) {
+  if (judge::check_affordable(task, judge::means_of_this_machine()).ok()) return "affordable";
+  const auto graph = ops::resolve(task);
+  if (!graph.ok()) return "error " + short_of(graph.error().message);
+  auto source = source_of(*graph);
+  if (!source.ok()) return "missing";
+  judge::Case one = case_of(task, std::move(*source));
+  one.budget_s = 1;
+  const auto begin = Clock::now();
+  const auto inspected = judge.inspect(one);
+  const double inspected_s = since_s(begin);
+  if (!inspected.ok()) return fmt::format("error {:.2f} s: {}", inspected_s, short_of(inspected.error().message));
+  const auto verdict = judge.time(one, *inspected);
+  const std::string took = fmt::format("{:.2f} s and {:.2f} s", inspected_s, since_s(begin) - inspected_s);
+  if (!verdict.ok()) return fmt::format("error {}: {}", took, short_of(verdict.error().message));
+  if (!verdict->accepted()) {
+    return fmt::format("wrong {}: {}: {}", took, name_of(verdict->stage), short_of(text_of(verdict->reason)));
+  }
+  return fmt::format("right {}, {:.3f} ms, largest error {:.3f} of what is allowed, {} timed calls verified", took,
+                     verdict->time_ns.value_or(0) / 1e6, verdict->max_error, verdict->coverage.timed_calls_verified);
+}
+
 int run(const std::vector<std::string>& words) {
   const std::string mode = words.empty() ? "" : words[0];
   if (mode.starts_with("emulated")) device = "cuda:emulated";
-  of_techniques = mode.ends_with("drafts");
+  of_techniques = mode.ends_with("drafts") || mode == "large";
+  of_references = mode.ends_with("wide");
   auto judge = judge::Judge::open(device);
   if (!judge.ok()) {
     fmt::print(stderr, "{}\n", judge.error().message);
     return 2;
   }
   std::vector<Task> tasks = tasks_with(words.size() > 1 ? words[1] : "");
+  if (of_references) {
+    std::vector<Task> wide;
+    for (const Task& task : tasks) {
+      if (auto one = cuda::wide_task(task); one.ok()) wide.push_back(std::move(*one));
+    }
+    tasks = std::move(wide);
+  }
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
   if (mode == "build-each") {
     if (const auto toolkit = cuda::find_toolkit(); !toolkit.ok()) {
@@ -219,7 +263,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (mode.starts_with("build") || mode == "drafts")
     return for_all(tasks, cores, [&](const Task& task) { return built(*judge, task); });
-  if (mode == "plain" || mode == "judged-drafts") {
+  if (mode == "plain" || mode == "judged-drafts" || mode == "wide") {
     return for_all(tasks, std::max(cores / 2, 1U), [&](const Task& task) { return judged(*judge, task); });
   }
   if (mode.starts_with("emulated")) {
@@ -228,11 +272,16 @@ int run(const std::vector<std::string>& words) {
     }
     return for_all(tasks, cores, [&](const Task& task) { return judged(*judge, task); });
   }
+  if (mode == "large") {
+    return for_all(tasks, 1, [&](const Task& task) { return judged_at_full_size(*judge, task); });
+  }
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
   fmt::print(
       stderr,
-      "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|emulated|emulated-drafts|noise|speed [TASK PART]\n");
+      "kw_cuda_bench "
+      "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|large|noise|speed "
+      "[TASK PART]\n");
   return 2;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "judge/exam_plan.h"
+#include "judge/large.h"
 #include "judge/long_run.h"
 #include "judge/mixed_inputs.h"
 #include "judge/precision.h"
@@ -75,6 +76,10 @@ class Examiner {
       if (!rejected()) KW_CHECK(examine_crowd(one));
     }
     if (exam_.quick_check == nullptr && !rejected()) KW_CHECK(examine_further(plan));
+    if (exam_.large != nullptr && !rejected()) {
+      KW_TRY(examined_.finding, examine_large(*exam_.large, *exam_.task, *exam_.device, *calls_, *kernel_,
+                                              exam_.threads, exam_.quick_check != nullptr, random_, examined_));
+    }
     if (!rejected()) found(VerdictStage::behaviour, kernel_->behaviour());
     return examined_;
   }
@@ -287,7 +292,8 @@ class Examiner {
 
   // Beyond single cases: other weights, many calls, and what lies beside outputs.
   Status examine_further(const std::vector<PlannedCase>& plan) {
-    std::vector<Lengths> shapes = {exam_.task->lengths};
+    std::vector<Lengths> shapes;
+    if (exam_.large == nullptr) shapes.push_back(exam_.task->lengths);
     for (const PlannedCase& one : plan) {
       if (one.hidden) shapes.push_back(one.lengths);
     }
@@ -645,6 +651,7 @@ Result<Examined> examine(const Exam& exam) {
   std::vector<PlannedCase> plan =
       exam.quick_check != nullptr ? std::vector<PlannedCase>{{.lengths = exam.task->lengths, .threads = exam.threads}}
                                   : plan_exam(*exam.task, exam.threads, random);
+  if (exam.large != nullptr) std::erase_if(plan, [](const PlannedCase& one) { return !one.hidden; });
   std::vector<PlannedCrowd> crowds;
   if (exam.quick_check == nullptr) crowds = plan_crowds(*exam.task, plan, random);
   // Emulators take long: there hidden shapes are no larger than the task's own.

@@ -32,6 +32,8 @@ struct Examined {
   Coverage coverage;
 };
 
+struct LargeTask;
+
 struct Exam {
   const Task* task = nullptr;
   targets::Device* device = nullptr;
@@ -39,6 +41,7 @@ struct Exam {
   int threads = 1;
   std::uint64_t seed = 0;
   const QuickCheck* quick_check = nullptr;  // only these inputs, in the task's own shape
+  const LargeTask* large = nullptr;         // the own shape is the device's alone (large.h)
 };
 
 Result<Examined> examine(const Exam& exam);

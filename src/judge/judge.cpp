@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "judge/affordable.h"
+#include "judge/large.h"
 #include "judge/plain_source.h"
 #include "ops/graph.h"
 
@@ -13,6 +14,8 @@ constexpr char kPlain[] = "plain";
 constexpr char kReference[] = "reference";
 constexpr std::size_t kMostKept = 64;  // of builds
 constexpr int kQuickCheckRounds = 10;
+// Calls of gigabytes take long, and their times hardly differ.
+constexpr int kFewestLargeRounds = 12;
 
 void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.stage = stage;
@@ -44,7 +47,10 @@ Result<Verdict> Judge::judge(const Case& one) {
 
 Result<Inspected> Judge::inspect(const Case& one) {
   // Who checks quickly has computed the reference already.
-  if (one.quick_check == nullptr) KW_CHECK(check_affordable(*one.task, means_of_this_machine()));
+  std::optional<LargeTask> large;
+  if (one.quick_check == nullptr || one.quick_check->large) {
+    KW_TRY(large, large_task(*one.task, *device_, means_of_this_machine()));
+  }
   Inspected inspected;
   Verdict& verdict = inspected.verdict;
   verdict.task = one.task->name;
@@ -79,7 +85,8 @@ Result<Inspected> Judge::inspect(const Case& one) {
                                            .built = &built,
                                            .threads = one.threads,
                                            .seed = secret(),
-                                           .quick_check = one.quick_check}));
+                                           .quick_check = one.quick_check,
+                                           .large = large ? &*large : nullptr}));
   KW_CHECK(still_there(*device_));
   verdict.max_error = examined.max_error;
   verdict.varies = examined.varies;
@@ -179,6 +186,14 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                   .seed = secret(),
                   .quick_check = one.quick_check};
   if (one.quick_check != nullptr) rules.fewest_rounds = kQuickCheckRounds;
+  std::optional<LargeTask> large;
+  if (one.quick_check == nullptr || one.quick_check->large) {
+    KW_TRY(large, large_task(*one.task, *device_, means_of_this_machine()));
+  }
+  if (large) {
+    rules.large = &*large;
+    rules.fewest_rounds = std::min(rules.fewest_rounds, kFewestLargeRounds);
+  }
   if (one.pairs) {
     rules.most_rounds = *one.pairs;
     rules.stops_early = false;

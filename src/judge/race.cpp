@@ -8,6 +8,7 @@
 
 #include "judge/hidden_work.h"
 #include "judge/lap_book.h"
+#include "judge/large.h"
 #include "judge/secret.h"
 #include "judge/stopping_rule.h"
 #include "judge/timed_answers.h"
@@ -52,6 +53,10 @@ constexpr std::uint64_t kMostGrowth = 128 * 1024;
 constexpr double kMostGrowthOfACall = 16;
 // Of the rounds after the first ones, the share in which a framework's answer is held against the reference.
 constexpr double kFrameworkChecks = 0.02;
+// Of rounds with shapes that are the device's alone: the share that is verified, the least time for that, and for one.
+constexpr double kChecksThere = 0.1;
+constexpr double kLeastVerifyThere_s = 1;
+constexpr auto kMostCheckThereTime = 120s;
 
 // A kernel that takes part.
 struct KernelLane {
@@ -100,11 +105,16 @@ class Race {
     for (FrameworkRival* framework : frameworks) {
       framework->runs_beside(device_);
       FrameworkLane lane = FrameworkLane::open(*framework, instance_, rules_.threads);
+      if (rules_.large != nullptr) lane.drop("a framework gets no inputs that are drawn on the GPU");
       if (rules_.cold) lane.drop("a framework's memory cannot be chilled: it is not compared with --cold");
       frameworks_.push_back(std::move(lane));
     }
-    weights_ = rules_.quick_check != nullptr ? rules_.quick_check->inputs
-                                             : ops::draw_inputs(instance_.graph, ops::InputClass::typical, secret());
+    if (rules_.large != nullptr) {
+      parts_ = ops::draw_parts(instance_.graph, secret(), kLeastDrawnThere);
+    } else {
+      weights_ = rules_.quick_check != nullptr ? rules_.quick_check->inputs
+                                               : ops::draw_inputs(instance_.graph, ops::InputClass::typical, secret());
+    }
     turn_ = device_.take_turn(rules_.threads);
     for (const KernelLane& lane : lanes_) turn_->admit(*lane.kernel);
     KW_CHECK(choose_group());
@@ -184,11 +194,17 @@ class Race {
 
   // Buffers for this many calls, and one more that warms up.
   Status arrange(std::size_t calls) {
-    const std::vector<targets::Placement> places(calls + 1, targets::Placement::aligned);
-    KW_CHECK(calls_->lay_out(instance_, places, random_));
     group_ = calls;
-    for (std::size_t call = 0; call < calls_->count(); ++call) {
-      for (std::size_t i = 0; i < weights_.size(); ++i) calls_->write(call, i, weights_[i]);
+    if (rules_.large != nullptr) {
+      constexpr targets::Placement kOne[] = {targets::Placement::aligned};
+      KW_CHECK(rules_.large->device->lay_out(*calls_, instance_, kOne, parts_));
+      rules_.large->device->write(*calls_, 0, parts_);
+    } else {
+      const std::vector<targets::Placement> places(calls + 1, targets::Placement::aligned);
+      KW_CHECK(calls_->lay_out(instance_, places, random_));
+      for (std::size_t call = 0; call < calls_->count(); ++call) {
+        for (std::size_t i = 0; i < weights_.size(); ++i) calls_->write(call, i, weights_[i]);
+      }
     }
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (!takes_part(i)) continue;
@@ -220,7 +236,7 @@ class Race {
     const double wanted = std::ceil(kGroupNs / std::max(shortest, 100.0));
     auto calls = static_cast<std::size_t>(
         std::min({wanted, static_cast<double>(room), static_cast<double>(device_.most_calls() - 1)}));
-    if (rules_.cold) calls = 1;
+    if (rules_.cold || rules_.large != nullptr) calls = 1;
     if (calls > 1) KW_CHECK(arrange(calls));
     result_.calls_in_group = static_cast<int>(calls);
     return {};
@@ -281,6 +297,7 @@ class Race {
   }
 
   void feed(const std::vector<std::vector<Tensor>>& fresh) {
+    if (rules_.large != nullptr) return rules_.large->device->write(*calls_, 0, parts_);
     for (std::size_t call = 0; call < fresh.size(); ++call) {
       for (std::size_t i = 0; i < fresh[call].size(); ++i) {
         if (!instance_.constant[i]) calls_->write(call, i, fresh[call][i]);
@@ -289,6 +306,7 @@ class Race {
   }
 
   void scrub_inputs() {
+    if (rules_.large != nullptr) return;  // no call warms up on them
     for (std::size_t call = 0; call < group_; ++call) {
       for (std::size_t i = 0; i < instance_.inputs.size(); ++i) {
         if (!instance_.constant[i]) calls_->erase(call, i);
@@ -297,7 +315,11 @@ class Race {
   }
 
   Status run_round() {
-    if (rules_.quick_check == nullptr || drawn_.empty()) drawn_ = draw_group();
+    if (rules_.large != nullptr) {
+      draw_there();
+    } else if (rules_.quick_check == nullptr || drawn_.empty()) {
+      drawn_ = draw_group();
+    }
     const auto poison_value = static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d);
     bool clean = true;
     for (std::size_t index : turn_order(lanes_.size() + frameworks_.size(), random_)) {
@@ -310,6 +332,7 @@ class Race {
     }
     laps_->end_round(clean);
     if (rules_.quick_check != nullptr) return {};
+    if (rules_.large != nullptr) return verify_there();
     KW_CHECK(verify());
     return check_frameworks();
   }
@@ -317,7 +340,7 @@ class Race {
   // False: something disturbed its lap.
   bool run_kernel(std::size_t index, std::uint8_t poison_value) {
     KernelLane& lane = lanes_[index];
-    const bool warms = !rules_.cold && shortest_ns_ < kWarmUpBelowNs;
+    const bool warms = !rules_.cold && rules_.large == nullptr && shortest_ns_ < kWarmUpBelowNs;
     double warm_ns = 0;
     if (failed(index, turn_->make_ready(*lane.kernel, group_, warms ? std::optional(group_) : std::nullopt, warmth_,
                                         &warm_ns, Clock::now() + kMostCallTime))) {
@@ -371,6 +394,34 @@ class Race {
       }
     }
     return fresh;
+  }
+
+  // New inputs, but for the constants and for what takes the host long to draw.
+  void draw_there() {
+    for (std::size_t i = 0; i < parts_.recipes.size(); ++i) {
+      if (parts_.recipes[i] && !instance_.constant[i]) parts_.recipes[i]->key = secret();
+    }
+  }
+
+  // Of a shape that is the device's alone: the first timed call and some others, by chance and while there is time. All
+  // elements, by the device. A kernel cannot tell which they are.
+  Status verify_there() {
+    const double most_s = std::max(kVerifyShare * rules_.budget_s, kLeastVerifyThere_s);
+    if (result_.verified > 0 && (checked_s_ > most_s || !random_.chance(kChecksThere))) return {};
+    const auto begin = Clock::now();
+    for (std::size_t index = 0; index < twin_ && !stopped(); ++index) {
+      // Rivals once.
+      if (!takes_part(index) || (index > 0 && result_.verified > 1)) continue;
+      KW_TRY(targets::Checked checked,
+             rules_.large->device->check(*lanes_[index].kernel, *rules_.large->reference, 0, 1, rules_.large->bounds,
+                                         Clock::now() + kMostCheckThereTime));
+      if (failed(index, std::move(checked.reason))) continue;
+      double worst = 0;
+      if (auto wrong = wrong_answer(instance_, checked.calls.at(0), &worst)) failed(index, std::move(*wrong));
+      if (index == 0 && !stopped()) ++result_.verified;
+    }
+    checked_s_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    return {};
   }
 
   // All timed outputs: each against the first rival's, and some, or all that look odd, against the reference.
@@ -530,6 +581,8 @@ class Race {
   std::size_t twin_ = 0;
   std::optional<LapBook> laps_;  // of the kernels
   std::vector<Tensor> weights_;
+  ops::Parts parts_;                        // instead, where the shape is the device's alone
+  double checked_s_ = 0;                    // spent on verifying there
   std::vector<std::vector<Tensor>> drawn_;  // the inputs of the round's calls
   std::vector<double> first_ns_;            // of each lane: the best of its first calls
   std::size_t group_ = 1;

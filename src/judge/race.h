@@ -36,6 +36,7 @@ struct RaceRules {
   std::uint64_t seed = 0;
   // Only these inputs, again and again, and an end as soon as the candidate is seen to be far behind.
   const QuickCheck* quick_check = nullptr;
+  const LargeTask* large = nullptr;  // of a shape that is the device's alone (large.h)
 };
 
 struct RaceResult {

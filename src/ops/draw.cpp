@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "ops/recipe.h"
 #include "ops/workaday_data.h"
 
 namespace kw::ops {
@@ -23,19 +24,6 @@ double neighbour(double value, int steps, DType dtype) {
     }
   }
   return value;
-}
-
-// Reflects a value into a range, so that no probability piles up at its ends.
-double folded(double value, double low, double high) {
-  if (value >= low && value <= high) return value;
-  if (std::isinf(low) && std::isinf(high)) return value;
-  if (std::isinf(high)) return low + (low - value);
-  if (std::isinf(low)) return high - (value - high);
-  if (high == low) return low;
-  const double width = high - low;
-  double offset = std::fmod(std::fabs(value - low), 2 * width);
-  if (offset > width) offset = 2 * width - offset;
-  return low + offset;
 }
 
 // Numbers with a name, at which code changes its way: limits of types, of what a type can hold exactly, of functions.
@@ -76,10 +64,17 @@ class RealSource {
       for (float& element : elements) element = static_cast<float>(next());
       return;
     }
-    if (spread_ != nullptr && spread_->kind == Spread::Kind::uniform) return fill_uniform(elements);
-    random_.fill_normal(elements, spread_ ? spread_->mean : 0, spread_ ? spread_->deviation : 1);
-    if (std::isinf(domain_.low) && std::isinf(domain_.high)) return;
-    for (float& element : elements) element = static_cast<float>(folded(element, domain_.low, domain_.high));
+    recipe().draw(elements);
+  }
+
+  // Of typical values.
+  Recipe recipe() {
+    Recipe recipe{.key = random_.bits(), .low = domain_.low, .high = domain_.high};
+    if (spread_ == nullptr) return recipe;
+    recipe.uniform = spread_->kind == Spread::Kind::uniform;
+    recipe.first = recipe.uniform ? spread_->low : spread_->mean;
+    recipe.last = recipe.uniform ? spread_->high : spread_->deviation;
+    return recipe;
   }
 
   // Special values at the ends, which code treats differently, and NaNs of every kind.
@@ -88,25 +83,6 @@ class RealSource {
     if (random_.chance(0.4)) elements.front() = static_cast<float>(rare());
     if (random_.chance(0.8)) elements.back() = static_cast<float>(rare());
     if (domain_.nans) vary_nans(elements);
-  }
-
-  // Half a word each: more bits than a float has, so that small values are as fine as they should be.
-  void fill_uniform(std::span<float> elements) {
-    Random own = random_;  // seen by no other function: its state stays in registers
-    const double step = (spread_->high - spread_->low) * 0x1p-32, low = spread_->low;
-    const auto high = static_cast<float>(spread_->high), below = std::nextafter(high, static_cast<float>(low));
-    const auto put = [&](float& element, std::uint32_t half) {
-      const auto rounded = static_cast<float>(low + step * (static_cast<double>(half) + 0.5));
-      element = rounded < high ? rounded : below;  // the end itself is not drawn
-    };
-    std::size_t i = 0;
-    for (; i + 2 <= elements.size(); i += 2) {
-      const std::uint64_t word = own.bits();
-      put(elements[i], static_cast<std::uint32_t>(word));
-      put(elements[i + 1], static_cast<std::uint32_t>(word >> 32));
-    }
-    if (i < elements.size()) put(elements[i], static_cast<std::uint32_t>(own.bits()));
-    random_ = own;
   }
 
   // Powers of two in turn, each step by the golden ratio: any stretch of elements has them all alike.
@@ -608,8 +584,11 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Inp
   }
 }
 
-std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed,
-                                const Drawing& drawing) {
+namespace {
+
+// `recipes`: of each input, where there may be any from `least` elements on; null: none.
+std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::uint64_t seed, const Drawing& drawing,
+                             std::vector<std::optional<Recipe>>* recipes, std::int64_t least) {
   Random random(seed);
   static const Domain kAnywhere;
   std::vector<Tensor> tensors;
@@ -628,11 +607,17 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
       tensors.push_back(input.declared->constant);
       continue;
     }
-    Tensor tensor(input.type);
     const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
     const auto& spread = input.declared->spread;
     Domain domain = reader ? reader->domain : kAnywhere;
     domain.nans = domain.nans && patterns.nans;
+    if (recipes != nullptr && may_be_a_recipe(graph, slot, least)) {
+      const Spread* of = spread ? &*spread : nullptr;
+      (*recipes)[slot] = RealSource(domain, of, input_class, DType::float32, {}, random).recipe();
+      tensors.emplace_back();
+      continue;
+    }
+    Tensor tensor(input.type);
     draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reaches[slot]);
     if (input_class != InputClass::typical) {
       const Shape& shape = input.type.shape;
@@ -675,12 +660,25 @@ std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std:
     for (int slot : node.inputs) {
       const auto index = static_cast<std::size_t>(slot);
       const bool drawn = slot >= 0 && index < graph.inputs.size() && graph.inputs[index].role != Role::constant &&
-                         !has_own_values(graph.inputs[index]);
+                         !has_own_values(graph.inputs[index]) && !(recipes != nullptr && (*recipes)[index]);
       own.push_back(drawn ? &tensors[index] : nullptr);
     }
     node.call.op->draw(node.call, input_class, random, own);
   }
   return tensors;
+}
+
+}  // namespace
+
+std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed,
+                                const Drawing& drawing) {
+  return draw_all(graph, input_class, seed, drawing, nullptr, 0);
+}
+
+Parts draw_parts(const Graph& graph, std::uint64_t seed, std::int64_t least) {
+  Parts parts{.tensors = {}, .recipes = std::vector<std::optional<Recipe>>(graph.inputs.size())};
+  parts.tensors = draw_all(graph, InputClass::typical, seed, {}, &parts.recipes, least);
+  return parts;
 }
 
 }  // namespace kw::ops

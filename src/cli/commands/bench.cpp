@@ -11,7 +11,7 @@
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
 #include "command_line/numbers.h"
-#include "judge/affordable.h"
+#include "judge/large.h"
 #include "suites/catalog.h"
 
 namespace kw::cli::commands {
@@ -24,12 +24,12 @@ constexpr char kUsualTime[] = "18m";
 constexpr double kConfirm_s = 0.5;  // of timing the winner
 
 // Those that this machine can judge; what it cannot is said, a line each, or made smaller.
-Result<std::vector<Task>> affordable_ones(std::vector<Task> tasks, bool shrinks) {
+Result<std::vector<Task>> affordable_ones(std::vector<Task> tasks, const std::string& device, bool shrinks) {
   const judge::Means means = judge::means_of_this_machine();
   std::vector<Task> affordable;
   for (Task& task : tasks) {
     if (shrinks) task = judge::made_affordable(std::move(task), means);
-    const Status fine = judge::check_affordable(task, means);
+    const Status fine = judge::check_affordable_on(device, task, means);
     if (fine.ok()) {
       affordable.push_back(std::move(task));
     } else {
@@ -52,7 +52,8 @@ Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
     KW_TRY(suite.tasks, suites::tasks_of_level(std::move(suite.tasks), static_cast<int>(*level)));
   }
   KW_TRY(std::vector<Task> tasks, suites::tasks_named(std::move(suite.tasks), arguments.text("--tasks")));
-  KW_TRY(order.tasks, affordable_ones(std::move(tasks), arguments.has("--shrink")));
+  KW_TRY(order.rules.device, device_of(arguments));
+  KW_TRY(order.tasks, affordable_ones(std::move(tasks), order.rules.device, arguments.has("--shrink")));
   KW_CHECK(check_author(arguments));
   if (arguments.has("--budget")) {
     order.search.budget = arguments.text("--budget");
@@ -67,7 +68,6 @@ Result<int> run_bench(const Arguments& arguments, std::ostream& out) {
   KW_CHECK(check_search(order.search));
   KW_TRY(order.search.seed, seed_of(arguments));
   order.rules.budget_s = kConfirm_s;
-  KW_TRY(order.rules.device, device_of(arguments));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, order.rules.device));
   if (!arguments.has("--tasks") && !wants_model(arguments)) know_roofs(order.rules.device);
   return begin_search(arguments, std::move(order), rivals, out);

@@ -16,9 +16,9 @@
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
 #include "command_line/numbers.h"
-#include "judge/affordable.h"
 #include "judge/judge.h"
 #include "judge/kept_verdicts.h"
+#include "judge/large.h"
 #include "judge/verdict_json.h"
 #include "report/verdict_text.h"
 #include "runs/batch_file.h"
@@ -103,7 +103,7 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   one.task = &task;
   KW_TRY(one.source, runs::read_kernel(arguments.text("FILE")));
   if (arguments.has("--build-only")) return build_only(one, out);
-  KW_CHECK(judge::check_affordable(task, judge::means_of_this_machine()));
+  KW_CHECK(judge::check_affordable_on(one.device, task, judge::means_of_this_machine()));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, one.device));
   if (arguments.has("--over")) return judge_at_sizes(arguments, one, rivals, out);
   if (one.timed) {

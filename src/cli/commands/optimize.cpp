@@ -13,7 +13,7 @@
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
 #include "command_line/numbers.h"
-#include "judge/affordable.h"
+#include "judge/large.h"
 #include "runs/kernel_file.h"
 #include "runs/over_run.h"
 #include "runs/takeaway.h"
@@ -47,7 +47,7 @@ Result<runs::Order> order_of(const Arguments& arguments) {
     KW_TRY(order.rules.device, device_of(arguments));
   }
   KW_TRY(Task task, suites::find_task(task_name, dims));
-  KW_CHECK(judge::check_affordable(task, judge::means_of_this_machine()));
+  KW_CHECK(judge::check_affordable_on(order.rules.device, task, judge::means_of_this_machine()));
   order.suite = task.suite;
   order.tasks.push_back(std::move(task));
   KW_CHECK(check_author(arguments));

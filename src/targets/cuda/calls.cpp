@@ -29,6 +29,11 @@ Status SharedMemory::resize(std::uint64_t size_bytes) {
 }
 
 Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const targets::Placement> places, Random&) {
+  return lay_out_parts(instance, places, {});
+}
+
+Status CudaCalls::lay_out_parts(const targets::Instance& instance, std::span<const targets::Placement> places,
+                                const ops::Parts& parts) {
   places_.assign(places.begin(), places.end());
   slots_.clear();
   index_.assign(places.size(), {});
@@ -42,7 +47,9 @@ Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const tar
       const std::uint64_t bytes =
           static_cast<std::uint64_t>(instance.inputs[i].shape.count()) * size_bytes(instance.inputs[i].dtype);
       index_[call].push_back(slots_.size());
-      slots_.push_back({.offset = end, .size_bytes = bytes, .version = 1});
+      const bool drawn = i < parts.recipes.size() && parts.recipes[i];
+      slots_.push_back({.offset = end, .size_bytes = bytes, .version = 1, .drawn = drawn});
+      if (drawn) continue;
       end = (end + bytes + 63) / 64 * 64;
     }
   }
@@ -51,8 +58,15 @@ Status CudaCalls::lay_out(const targets::Instance& instance, std::span<const tar
 
 void CudaCalls::write(std::size_t call, std::size_t input, const Tensor& value) {
   Slot& slot = slot_of(call, input);
-  assert(value.bytes().size() == slot.size_bytes);
+  assert(!slot.drawn && value.bytes().size() == slot.size_bytes);
   std::memcpy(memory_.at(slot.offset), value.bytes().data(), slot.size_bytes);
+  ++slot.version;
+}
+
+void CudaCalls::draw(std::size_t call, std::size_t input, const ops::Recipe& recipe) {
+  Slot& slot = slot_of(call, input);
+  assert(slot.drawn);
+  slot.recipe = recipe;
   ++slot.version;
 }
 
@@ -65,6 +79,7 @@ void CudaCalls::surround(std::size_t call, std::size_t input, std::uint8_t befor
 
 void CudaCalls::erase(std::size_t call, std::size_t input) {
   Slot& slot = slot_of(call, input);
+  assert(!slot.drawn);
   std::memset(memory_.at(slot.offset), 0, slot.size_bytes);
   ++slot.version;
 }

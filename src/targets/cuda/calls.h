@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "ops/recipe.h"
 #include "targets/target.h"
 
 namespace kw::cuda {
@@ -35,12 +36,18 @@ class CudaCalls final : public targets::Calls {
     std::uint64_t size_bytes = 0;
     std::uint64_t version = 0;    // grows with every change
     int before = -1, after = -1;  // what lies around it; -1: anything
+    bool drawn = false;           // on the GPU: it has no place in the shared memory
+    ops::Recipe recipe = {};
   };
 
   Status lay_out(const targets::Instance& instance, std::span<const targets::Placement> places,
                  Random& random) override;
   std::size_t count() const override { return places_.size(); }
+  // The same; inputs that have recipes are drawn on the GPU.
+  Status lay_out_parts(const targets::Instance& instance, std::span<const targets::Placement> places,
+                       const ops::Parts& parts);
   void write(std::size_t call, std::size_t input, const Tensor& value) override;
+  void draw(std::size_t call, std::size_t input, const ops::Recipe& recipe);
   void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) override;
   void erase(std::size_t call, std::size_t input) override;
   std::optional<targets::SharedCalls> shared_with(const targets::Outputs&) const override { return std::nullopt; }

@@ -120,7 +120,7 @@ Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::B
                 why_no_gpu(), name_, kEmulated);
   }
   KW_TRY(std::unique_ptr<LoadedCuda> loaded,
-         LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built)));
+         LoadedCuda::open(pool_, builder_.sandbox(), dynamic_cast<const CudaBuilt&>(built), referee_));
   return std::unique_ptr<targets::LoadedKernel>(std::move(loaded));
 }
 
@@ -132,6 +132,41 @@ std::uint64_t CudaDevice::group_bytes() const {
 }
 
 std::optional<double> CudaDevice::least_time_ns(const Cost&, int) const { return std::nullopt; }
+
+std::uint64_t CudaDevice::device_memory_bytes() const {
+  return facts_.empty() ? 0 : facts_.value("memory_bytes", std::uint64_t{0});
+}
+
+Result<std::shared_ptr<const targets::DeviceReference>> CudaDevice::reference_for(const Task& task) {
+  const auto memory = static_cast<std::int64_t>(device_memory_bytes());
+  KW_TRY(auto reference, referee_.reference_for(task, {.threads_in_block = facts_.value("threads_in_block", 1024L),
+                                                       .scratch_bytes = memory / 2,
+                                                       .kept_bytes = memory / 4}));
+  return std::shared_ptr<const targets::DeviceReference>(std::move(reference));
+}
+
+Status CudaDevice::lay_out(targets::Calls& calls, const targets::Instance& instance,
+                           std::span<const targets::Placement> places, const ops::Parts& parts) {
+  return dynamic_cast<CudaCalls&>(calls).lay_out_parts(instance, places, parts);
+}
+
+void CudaDevice::write(targets::Calls& calls, std::size_t call, const ops::Parts& parts) {
+  auto& ours = dynamic_cast<CudaCalls&>(calls);
+  for (std::size_t i = 0; i < parts.tensors.size(); ++i) {
+    if (parts.recipes[i]) {
+      ours.draw(call, i, *parts.recipes[i]);
+    } else {
+      ours.write(call, i, parts.tensors[i]);
+    }
+  }
+}
+
+Result<targets::Checked> CudaDevice::check(targets::LoadedKernel& kernel, const targets::DeviceReference& reference,
+                                           std::size_t first, std::size_t count,
+                                           std::span<const targets::OutputBound> bounds, Clock::time_point deadline) {
+  return dynamic_cast<LoadedCuda&>(kernel).check(dynamic_cast<const CudaReference&>(reference), first, count, bounds,
+                                                 deadline);
+}
 
 bool CudaDevice::alive() { return builder_.sandbox().alive(); }
 

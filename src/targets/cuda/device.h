@@ -2,12 +2,13 @@
 #pragma once
 
 #include "targets/cuda/builder.h"
+#include "targets/cuda/referee.h"
 #include "targets/cuda/worker_process.h"
 #include "targets/target.h"
 
 namespace kw::cuda {
 
-class CudaDevice final : public targets::Device {
+class CudaDevice final : public targets::Device, public targets::LargeShapes {
  public:
   // Also where there is no GPU: then it builds, and whatever wants to run says why it cannot.
   static Result<std::unique_ptr<targets::Device>> open(const std::string& name);
@@ -30,18 +31,29 @@ class CudaDevice final : public targets::Device {
     return notes_on(dynamic_cast<const CudaBuilt&>(built).resources);
   }
 
+  std::uint64_t device_memory_bytes() const override;
+  Result<std::shared_ptr<const targets::DeviceReference>> reference_for(const Task& task) override;
+  Status lay_out(targets::Calls& calls, const targets::Instance& instance, std::span<const targets::Placement> places,
+                 const ops::Parts& parts) override;
+  void write(targets::Calls& calls, std::size_t call, const ops::Parts& parts) override;
+  Result<targets::Checked> check(targets::LoadedKernel& kernel, const targets::DeviceReference& reference,
+                                 std::size_t first, std::size_t count, std::span<const targets::OutputBound> bounds,
+                                 Clock::time_point deadline) override;
+
  private:
   CudaDevice(std::string name, int number, Json facts, Builder builder)
       : name_(std::move(name)),
         number_(number),
         facts_(std::move(facts)),
         builder_(std::move(builder)),
+        referee_(builder_),
         pool_(number) {}
 
   std::string name_;
   int number_;
   Json facts_;  // empty: there is no GPU
   Builder builder_;
+  Referee referee_;
   WorkerPool pool_;
 };
 

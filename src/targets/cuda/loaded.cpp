@@ -1,5 +1,6 @@
 #include "targets/cuda/loaded.h"
 
+#include <bit>
 #include <cstring>
 
 #include "targets/cuda/driver_api.h"
@@ -11,6 +12,26 @@ using namespace std::chrono_literals;
 
 // What has no time limit of its own; the kernel runs in none of it.
 constexpr auto kMostOwnTime = 30s;
+
+// Doubles pass through JSON as their bits: there are infinities among them.
+std::int64_t word_of(double value) { return std::bit_cast<std::int64_t>(value); }
+double number_of(const Json& word) { return std::bit_cast<double>(word.get<std::int64_t>()); }
+
+// As kernels/cuda/judge/checks.cuh numbers types.
+int judged_type(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return 0;
+    case DType::float64:
+      return 1;
+    case DType::float16:
+      return 2;
+    case DType::bfloat16:
+      return 3;
+    default:
+      return 4;
+  }
+}
 
 Reason reason_of(int code, const std::string& where, const std::string& said) {
   const Json at{{"where", where}};
@@ -34,8 +55,8 @@ Reason reason_of(int code, const std::string& where, const std::string& said) {
 }  // namespace
 
 Result<std::unique_ptr<LoadedCuda>> LoadedCuda::open(WorkerPool& pool, const sandbox::Sandbox& sandbox,
-                                                     const CudaBuilt& built) {
-  std::unique_ptr<LoadedCuda> loaded(new LoadedCuda(pool, built));
+                                                     const CudaBuilt& built, Referee& referee) {
+  std::unique_ptr<LoadedCuda> loaded(new LoadedCuda(pool, built, referee));
   KW_TRY(loaded->worker_, pool.take());
   KW_TRY(loaded->plans_, PlanRunner::open(sandbox, *built.plan));
   return loaded;
@@ -98,7 +119,7 @@ Result<Reason> LoadedCuda::arrange(const targets::Calls& calls, const targets::I
   std::vector<std::string> constants(instance.inputs.size());
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     const CudaCalls::Slot& slot = calls_->slot(0, i);
-    if (!instance.constant[i] || slot.size_bytes > kMostSeenConstantBytes) continue;
+    if (!instance.constant[i] || slot.drawn || slot.size_bytes > kMostSeenConstantBytes) continue;
     constants[i].assign(reinterpret_cast<const char*>(calls_->memory().at(slot.offset)), slot.size_bytes);
   }
   KW_TRY(auto planned, plans_->plan(instance, constants, limits_for(instance), deadline));
@@ -141,6 +162,7 @@ Result<Reason> LoadedCuda::arrange(const targets::Calls& calls, const targets::I
 
 Reason LoadedCuda::write_inputs(std::size_t calls, Clock::time_point deadline) {
   Json items = Json::array();
+  bool draws = false;
   for (std::size_t call = 0; call < calls; ++call) {
     for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
       const std::size_t index = calls_->slot_index(call, i);
@@ -152,11 +174,75 @@ Reason LoadedCuda::write_inputs(std::size_t calls, Clock::time_point deadline) {
         item["before"] = slot.before;
         item["after"] = slot.after;
       }
+      if (slot.drawn) {
+        draws = true;
+        item["drawn"] = json_of(slot.recipe);
+      }
       items.push_back(std::move(item));
     }
   }
   if (items.empty()) return {};
-  return ask({{"ask", "write"}, {"items", std::move(items)}}, {}, deadline);
+  if (!draws) return ask({{"ask", "write"}, {"items", std::move(items)}}, {}, deadline);
+  const Result<std::string> code = referee_.code();
+  if (!code.ok()) return {ReasonCode::lost, {{"where", code.error().message}}};
+  const auto file = sandbox::memory_file(*code);
+  if (!file.ok()) return {ReasonCode::lost, {{"where", file.error().message}}};
+  const int files[] = {file->get()};
+  return ask({{"ask", "write"}, {"items", std::move(items)}}, files, deadline);
+}
+
+Result<targets::Checked> LoadedCuda::check(const CudaReference& reference, std::size_t first, std::size_t count,
+                                           std::span<const targets::OutputBound> bounds, Clock::time_point deadline) {
+  KW_TRY(const std::string code, referee_.code());
+  KW_TRY(const Descriptor judge_file, sandbox::memory_file(code));
+  KW_TRY(const Descriptor reference_file, sandbox::memory_file(reference.cubin));
+  const int files[] = {judge_file.get(), reference_file.get()};
+  Json inputs = Json::array(), outputs = Json::array();
+  for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
+    const CudaCalls::Slot& slot = calls_->slot(first, i);
+    const TensorType& type = instance_->inputs[i];
+    Json one{{"count", type.shape.count()}, {"element", size_bytes(type.dtype)}, {"type", judged_type(type.dtype)}};
+    if (slot.drawn) {
+      one["drawn"] = json_of(slot.recipe);
+    } else {
+      one["offset"] = slot.offset;
+    }
+    inputs.push_back(std::move(one));
+  }
+  for (std::size_t i = 0; i < instance_->outputs.size(); ++i) {
+    const TensorType& type = instance_->outputs[i];
+    const double limit = is_float(type.dtype) ? largest_finite(type.dtype) * (1 + unit_roundoff(type.dtype) / 2) : 0;
+    outputs.push_back({{"count", type.shape.count()},
+                       {"element", size_bytes(type.dtype)},
+                       {"type", judged_type(type.dtype)},
+                       {"bounds", Json::array({word_of(bounds[i].floor), word_of(bounds[i].share), word_of(limit)})}});
+  }
+  Json answer;
+  targets::Checked checked;
+  checked.reason = ask({{"ask", "check"},
+                        {"first", first},
+                        {"count", count},
+                        {"inputs", std::move(inputs)},
+                        {"outputs", std::move(outputs)},
+                        {"plan", json_of(reference.plan)}},
+                       files, deadline, &answer);
+  if (!checked.reason.empty()) return checked;
+  for (const Json& call : answer.at("calls")) {
+    std::vector<targets::CheckedOutput>& of = checked.calls.emplace_back();
+    for (const Json& one : call) {
+      targets::CheckedOutput output{.count = instance_->outputs[of.size()].shape.count(),
+                                    .wrong = one.at("wrong").get<std::int64_t>(),
+                                    .worst = number_of(one.at("worst")),
+                                    .differs = one.at("differs").get<std::int64_t>(),
+                                    .first_difference = one.at("first").get<std::int64_t>()};
+      for (const Json& example : one.at("examples")) {
+        output.examples.push_back({example.at(0).get<std::int64_t>(), number_of(example.at(1)),
+                                   number_of(example.at(2)), number_of(example.at(3))});
+      }
+      of.push_back(std::move(output));
+    }
+  }
+  return checked;
 }
 
 Reason LoadedCuda::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
@@ -168,6 +254,8 @@ Reason LoadedCuda::run(std::size_t first, std::size_t count, Clock::time_point d
   Json inputs = Json::array();
   for (std::size_t call = first; call < first + count; ++call) {
     for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
+      // What was drawn is compared when the outputs are.
+      if (calls_->slot(call, i).drawn) continue;
       inputs.push_back({{"call", call}, {"input", i}, {"offset", calls_->slot(call, i).offset}});
     }
   }

@@ -4,6 +4,7 @@
 #include "targets/cuda/builder.h"
 #include "targets/cuda/calls.h"
 #include "targets/cuda/plan_runner.h"
+#include "targets/cuda/referee.h"
 #include "targets/cuda/worker_process.h"
 #include "targets/target.h"
 
@@ -12,7 +13,7 @@ namespace kw::cuda {
 class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs {
  public:
   static Result<std::unique_ptr<LoadedCuda>> open(WorkerPool& pool, const sandbox::Sandbox& sandbox,
-                                                  const CudaBuilt& built);
+                                                  const CudaBuilt& built, Referee& referee);
   ~LoadedCuda() override;
 
   Reason finish_loading(Clock::time_point deadline) override;
@@ -27,11 +28,15 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
 
   // Brings what changed of the first calls' inputs to the GPU.
   Reason write_inputs(std::size_t calls, Clock::time_point deadline);
+  // As LargeShapes::check.
+  Result<targets::Checked> check(const CudaReference& reference, std::size_t first, std::size_t count,
+                                 std::span<const targets::OutputBound> bounds, Clock::time_point deadline);
   // Of calls [first, first + count); none of them is possible too.
   targets::Lap time(std::size_t first, std::size_t count, targets::Warmth warmth, Clock::time_point deadline);
 
  private:
-  LoadedCuda(WorkerPool& pool, const CudaBuilt& built) : pool_(pool), cubin_(built.cubin) {}
+  LoadedCuda(WorkerPool& pool, const CudaBuilt& built, Referee& referee)
+      : pool_(pool), referee_(referee), cubin_(built.cubin) {}
 
   void poison(std::size_t call, std::uint8_t value, bool around) override;
   Reason overrun(std::size_t call, std::uint8_t value) const override;
@@ -42,6 +47,7 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   PlanLimits limits_for(const targets::Instance& instance) const;
 
   WorkerPool& pool_;
+  Referee& referee_;
   std::string cubin_;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<PlanRunner> plans_;

@@ -54,7 +54,9 @@ Status Writer::write_plain(std::size_t index) {
     launch_elements(parts, 0, body);
     return {};
   }
-  KW_CHECK(include(folder_ / "plain" / (op + ".cuh")));
+  const fs::path reference = folder_ / "reference" / (op + ".cuh");
+  const bool in_blocks = prefers_references_ && fs::exists(reference, error);
+  KW_CHECK(include(in_blocks ? reference : folder_ / "plain" / (op + ".cuh")));
   parts.structure = op + "_node";
   plan_ += fmt::format("  kw::Shape shapes{0}[{1}];\n  const {2}_node n{0} = {2}_plan(plan.node({4}), shapes{0}{3});\n",
                        index, parts.results.size(), op, parts.givens, node.number);
@@ -68,6 +70,10 @@ Status Writer::write_plain(std::size_t index) {
     if (parts.results[k] < 0) continue;
     plan_ += fmt::format("  kw::Shape s{} = shapes{}[{}];\n", parts.results[k], index, k);
     place(parts.results[k]);
+  }
+  if (in_blocks) {
+    launch_blocks(parts);
+    return {};
   }
   if (parts_.find(fmt::format(" {}_row(", op)) != std::string::npos) {
     launch_rows(parts);
@@ -134,6 +140,26 @@ void Writer::launch_rows(const Parts& parts) {
   launch(kernel, fmt::format("n{}.rows", parts.index), fmt::format("{0}room{1}, n{1}", arguments, parts.index));
   add_kernel(kernel, fmt::format("{}uint8_t* room, {} of", parameters, parts.structure),
              fmt::format("{}_row(of, i{}, room);", parts.op, names));
+}
+
+// One block a row, which writes all results.
+void Writer::launch_blocks(const Parts& parts) {
+  std::string parameters, arguments, names;
+  for (std::size_t k = 0; k < parts.results.size(); ++k) {
+    const int slot = parts.results[k];
+    parameters += fmt::format("{}* y{}, ", parts.types[k], k);
+    arguments += (slot < 0 ? "int64_t{0}" : arguments_.at(slot)) + ", ";
+    names += fmt::format(", y{}", k);
+  }
+  const std::string kernel = fmt::format("node{}", parts.index);
+  plan_ += fmt::format(
+      "  if (const int64_t rows = {0}_rows(n{1}, shapes{1}); rows > 0) {{\n    plan.launch(\"{2}\", "
+      "std::min<int64_t>(rows, 1 << 20), BLOCK, {3}{4}n{1}, rows);\n  }}\n",
+      parts.op, parts.index, kernel, arguments, parts.arguments);
+  kernels_ += fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__(BLOCK) {}({}{}{} of, int64_t rows) {{\n"
+      "  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {{\n    {}_block(of, row{}{});\n  }}\n}}\n",
+      kernel, parameters, parts.parameters, parts.structure, parts.op, names, parts.operands);
 }
 
 // The kernel's body for one element; the structure with where its operands lie is written too.

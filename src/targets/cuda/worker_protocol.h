@@ -3,7 +3,13 @@
 //
 //   load                             files: the machine code
 //   arrange  places, inputs, outputs, plan    files: the inputs' values, memory for one output
-//   write    items                   inputs from the shared memory, and what lies around them
+//   write    items                   inputs from the shared memory, or drawn (then files: the judge's code for the
+//   GPU),
+//                                    and what lies around them
+//   check    first, count, inputs, outputs, plan    files: the judge's code, a reference's. Every output of these
+//   calls,
+//                                    whose inputs are equal, against the reference; and that what was drawn is still
+//                                    there
 //   prepare                          the launches that run once
 //   run      first, count, inputs    calls, untimed; then the named inputs must be what they were
 //   poison   call, value, around     outputs

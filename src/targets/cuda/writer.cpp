@@ -88,11 +88,12 @@ Result<std::string> Writer::write(const Choices& choice, const std::string& abou
       KW_CHECK(write_plain(*group.node));
     }
   }
+  const char* block =
+      prefers_references_ ? "KW_TUNE(BLOCK, 512, 32, 512);\n\n" : "KW_TUNE(BLOCK, 256, 128, 256, 512);\n\n";
   return fmt::format(
       "// {}: {}\n#include <kernelwright_cuda.h>\n\n{}{}\n{}\n#ifdef __CUDACC__\n{}#else\nKW_PLAN(plan) "
       "{{\n{}}}\n#endif\n",
-      graph_.task->name, about, has_plain ? "KW_TUNE(BLOCK, 256, 128, 256, 512);\n\n" : "", parts_, structures_,
-      kernels_, plan_);
+      graph_.task->name, about, has_plain ? block : "", parts_, structures_, kernels_, plan_);
 }
 
 Status Writer::include(const fs::path& file, const std::string& space) {
@@ -144,10 +145,10 @@ void Writer::launch(const std::string& kernel, const std::string& count, const s
 
 void Writer::add_kernel(const std::string& name, const std::string& parameters, const std::string& body) {
   kernels_ += fmt::format(
-      "extern \"C\" __global__ void {}({}, int64_t count) {{\n"
+      "extern \"C\" __global__ void {}{}({}, int64_t count) {{\n"
       "  for (int64_t i = int64_t(blockIdx.x) * BLOCK + threadIdx.x; i < count; i += "
       "int64_t(gridDim.x) * BLOCK) {{\n    {}\n  }}\n}}\n",
-      name, parameters, body);
+      prefers_references_ ? "__launch_bounds__(BLOCK) " : "", name, parameters, body);
 }
 
 std::string Writer::attribute_of(const ops::GraphNode& node, const std::string& name) const {

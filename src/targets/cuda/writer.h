@@ -28,6 +28,9 @@ class Writer {
  public:
   static Result<Writer> open(const ops::Graph& graph);
 
+  // Plain nodes are computed as references are (kernels/cuda/reference) where there is a file for them.
+  void prefer_references() { prefers_references_ = true; }
+
   // The whole source. `choice`: the technique of each node; null: plainly.
   Result<std::string> write(const Choices& choice, const std::string& about);
 
@@ -59,6 +62,7 @@ class Writer {
   void add_kernel(const std::string& name, const std::string& parameters, const std::string& body);
   void launch_elements(const Parts& parts, std::size_t k, const std::string& body);
   void launch_rows(const Parts& parts);
+  void launch_blocks(const Parts& parts);
   Result<std::string> write_expression(std::size_t index, const Expression& expression, const ops::GraphNode& node,
                                        std::size_t operands, const std::string& type);
   // An attribute as the plan reads it: plan.node(2).real("alpha").
@@ -81,6 +85,7 @@ class Writer {
   const ops::Graph& graph_;
   std::filesystem::path folder_;  // kernels/cuda
   std::map<std::string, Expression> expressions_;
+  bool prefers_references_ = false;
   std::set<std::string> included_;
   std::map<int, std::string> arguments_;  // of a launch, by slot
   std::map<int, std::size_t> outputs_;    // of the graph, by slot

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 
 #include "targets/cuda/driver.h"
 #include "targets/cuda/worker/gpu_memory.h"
 #include "targets/cuda/worker/launcher.h"
+#include "targets/cuda/worker/referee_code.h"
 #include "targets/cuda/worker_protocol.h"
 
 namespace kw::cuda {
@@ -56,13 +60,15 @@ class Mapped {
 
 class Worker {
  public:
-  Worker(const api::Functions& driver, int device) : driver_(driver), memory_(driver, device), launcher_(driver) {}
+  Worker(const api::Functions& driver, int device)
+      : driver_(driver), memory_(driver, device), launcher_(driver), reference_(driver), referee_(driver) {}
 
   Json answer(const Json& ask, std::vector<Descriptor>& files) {
     const std::string what = ask.at("ask").get<std::string>();
     if (what == "load") return load(files);
     if (what == "arrange") return arrange(ask, files);
-    if (what == "write") return write(ask);
+    if (what == "write") return write(ask, files);
+    if (what == "check") return check(ask, files);
     if (what == "prepare") return run_launches(true, 0, 1);
     if (what == "run") return run_calls(ask);
     if (what == "poison") return poison(ask);
@@ -136,7 +142,8 @@ class Worker {
   }
 
   // Inputs from the memory that is shared with kw, and what lies around them.
-  Json write(const Json& ask) {
+  Json write(const Json& ask, std::vector<Descriptor>& files) {
+    if (!files.empty()) load_referee(files[0]);
     for (const Json& one : ask.at("items")) {
       const Buffer& buffer = calls_.at(one.at("call").get<std::size_t>()).inputs.at(one.at("input").get<std::size_t>());
       if (const Json* before = one.find("before"); before != nullptr) {
@@ -145,11 +152,159 @@ class Worker {
         fill(buffer.address + buffer.size_bytes, value("after"), buffer.after_bytes());
       }
       if (buffer.size_bytes == 0) continue;
+      if (const Json* drawn = one.find("drawn"); drawn != nullptr) {
+        const auto count = static_cast<std::int64_t>(buffer.size_bytes / sizeof(float));
+        must(referee_.draw(*drawn, buffer.address, 0, count), "drawing an input");
+        continue;
+      }
       const std::byte* from = host_inputs_.at(one.at("offset").get<std::uint64_t>(), buffer.size_bytes);
       if (from == nullptr) return {{"error", "an input lies outside of the shared memory"}};
       must(driver_.cuMemcpyHtoD_v2(buffer.address, from, buffer.size_bytes), "writing an input");
     }
+    if (!files.empty()) {
+      settle();
+      referee_.unload();
+    }
     return Json::object();
+  }
+
+  void load_referee(const Descriptor& file) {
+    const Mapped code(file.get(), false);
+    must(referee_.load(code.at(0, 1)), "loading the judge's own code");
+  }
+
+  // Memory that is given back, without what it held, when the work is over.
+  class Borrowed {
+   public:
+    explicit Borrowed(Worker& worker) : worker_(worker) {}
+    ~Borrowed() {
+      for (const Region& region : regions_) {
+        worker_.driver_.cuMemsetD8_v2(region.begin, 0x5a, region.size_bytes);
+        worker_.memory_.give_back(region);
+      }
+      worker_.driver_.cuCtxSynchronize();
+    }
+    api::Address take(std::int64_t size_bytes) {
+      auto region = worker_.memory_.take(static_cast<std::size_t>(size_bytes));
+      if (!region.ok()) throw std::runtime_error(region.error().message);
+      regions_.push_back(*region);
+      return region->begin;
+    }
+
+   private:
+    Worker& worker_;
+    std::vector<Region> regions_;
+  };
+
+  // The outputs of some calls that had equal inputs, every element: against a reference in double, and the first
+  // call's bits.
+  Json check(const Json& ask, std::vector<Descriptor>& files) {
+    if (files.size() < 2) return {{"error", "no code came"}};
+    load_referee(files[0]);
+    Borrowed borrowed(*this);
+    const auto first = ask.at("first").get<std::size_t>(), count = ask.at("count").get<std::size_t>();
+    const api::Address found = borrowed.take(sizeof(Found));
+    const Json &inputs = ask.at("inputs"), &outputs = ask.at("outputs");
+    const auto number = [](const Json& of, const char* name) { return of.at(name).get<std::int64_t>(); };
+    for (std::size_t call = first; call < first + count; ++call) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Json* drawn = inputs.at(i).find("drawn");
+        if (drawn == nullptr) continue;
+        begin_search(found);
+        must(referee_.still_drawn(*drawn, calls_.at(call).inputs.at(i).address, number(inputs.at(i), "count"), found),
+             "looking at an input");
+        if (end_search(found).count > 0) return {{"wrote_input", static_cast<std::int64_t>(i)}};
+      }
+    }
+    Places places;
+    for (const Json& input : inputs) places.inputs.push_back(wide_input(input, borrowed));
+    for (const Json& output : outputs) {
+      const bool real = number(output, "type") != kNoFloat;
+      places.outputs.push_back(borrowed.take(number(output, "count") * (real ? 8 : number(output, "element"))));
+    }
+    const Plan plan = plan_of(ask.at("plan"));
+    places.scratch = borrowed.take(plan.scratch_bytes);
+    places.kept = borrowed.take(plan.kept_bytes);
+    settle();
+    {
+      const Mapped code(files[1].get(), false);
+      must(reference_.load(code.at(0, 1)), "loading the reference");
+    }
+    if (Status bound = reference_.bind(plan); !bound.ok()) return {{"error", bound.error().message}};
+    for (const bool once : {true, false}) must(reference_.launch(plan, places, once), "launching the reference");
+    must(reference_.finish(), "computing the reference");
+    reference_.unload();
+    Json all = Json::array();
+    for (std::size_t call = first; call < first + count; ++call) {
+      Json of = Json::array();
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        of.push_back(checked(outputs.at(i), calls_.at(call).outputs.at(i).address,
+                             calls_.at(first).outputs.at(i).address, places.outputs[i], found));
+      }
+      all.push_back(std::move(of));
+    }
+    referee_.unload();
+    return {{"calls", std::move(all)}};
+  }
+
+  // An input of the reference: what was drawn or written, not what a kernel left there.
+  api::Address wide_input(const Json& input, Borrowed& borrowed) {
+    const auto count = input.at("count").get<std::int64_t>(), element = input.at("element").get<std::int64_t>();
+    const auto type = input.at("type").get<std::int64_t>();
+    const api::Address wide = borrowed.take(count * std::max<std::int64_t>(element, 8));
+    if (const Json* drawn = input.find("drawn"); drawn != nullptr) {
+      must(referee_.draw(*drawn, 0, wide, count), "drawing an input");
+      return wide;
+    }
+    const auto bytes = static_cast<std::uint64_t>(count * element);
+    if (bytes == 0) return wide;
+    const std::byte* from = host_inputs_.at(input.at("offset").get<std::uint64_t>(), bytes);
+    if (from == nullptr) throw std::runtime_error("an input lies outside of the shared memory");
+    const api::Address as_it_is = type == kNoFloat ? wide : borrowed.take(count * element);
+    must(driver_.cuMemcpyHtoD_v2(as_it_is, from, bytes), "writing an input");
+    if (type != kNoFloat) must(referee_.widen(as_it_is, type, wide, count), "widening an input");
+    return wide;
+  }
+
+  Json checked(const Json& output, api::Address got, api::Address first, api::Address expected, api::Address found) {
+    const auto count = output.at("count").get<std::int64_t>(), element = output.at("element").get<std::int64_t>();
+    const auto type = output.at("type").get<std::int64_t>();
+    const auto bound = [&](std::size_t i) {
+      return std::bit_cast<double>(output.at("bounds").at(i).get<std::int64_t>());
+    };
+    begin_search(found);
+    if (type == kNoFloat) {
+      must(referee_.same(got, expected, type, element, count, found), "comparing an output");
+    } else {
+      must(referee_.compare(got, type, expected, {bound(0), bound(1), bound(2)}, count, found), "comparing an output");
+    }
+    const Found wrong = end_search(found);
+    begin_search(found);
+    if (got != first) must(referee_.same(got, first, type, element, count, found), "comparing two calls");
+    const Found differs = end_search(found);
+    const auto word = [](double value) { return std::bit_cast<std::int64_t>(value); };
+    Json examples = Json::array();
+    for (std::size_t i = 0; i < std::min<unsigned long long>(wrong.examples, 8); ++i) {
+      const auto& one = wrong.example[i];
+      examples.push_back(Json::array({one.at, word(one.got), word(one.expected), word(one.allowed)}));
+    }
+    return {{"wrong", static_cast<std::int64_t>(wrong.count)},
+            {"worst", static_cast<std::int64_t>(wrong.worst)},
+            {"differs", static_cast<std::int64_t>(differs.count)},
+            {"first", differs.count > 0 ? count - static_cast<std::int64_t>(differs.first) : std::int64_t{0}},
+            {"examples", std::move(examples)}};
+  }
+
+  void begin_search(api::Address found) const {
+    settle();
+    must(driver_.cuMemsetD8_v2(found, 0, sizeof(Found)), "comparing");
+    settle();
+  }
+  Found end_search(api::Address found) const {
+    settle();
+    Found result;
+    must(driver_.cuMemcpyDtoH_v2(&result, found, sizeof result), "comparing");
+    return result;
   }
 
   void fill(api::Address address, unsigned char value, std::size_t bytes) const {
@@ -174,11 +329,18 @@ class Worker {
     return Json::object();
   }
 
+  // A copy, until the next one.
+  const char* on_host(api::Address address, std::size_t bytes, const char* what) const {
+    if (copy_.size() < bytes) copy_.resize(bytes);
+    must(driver_.cuMemcpyDtoH_v2(copy_.data(), address, bytes), what);
+    return copy_.data();
+  }
+
   bool holds(api::Address address, std::size_t bytes, unsigned char value) const {
     if (bytes == 0) return true;
-    std::string copy(bytes, '\0');
-    must(driver_.cuMemcpyDtoH_v2(copy.data(), address, bytes), "reading around an output");
-    return copy.find_first_not_of(static_cast<char>(value)) == std::string::npos;
+    const char* copy = on_host(address, bytes, "reading around an output");
+    // All bytes are as the first one if each is as the one before it.
+    return static_cast<unsigned char>(copy[0]) == value && std::memcmp(copy, copy + 1, bytes - 1) == 0;
   }
 
   // Which side of which output was written to.
@@ -214,9 +376,8 @@ class Worker {
         const Buffer& buffer = calls_.at(call).inputs.at(one.at("input").get<std::size_t>());
         if (buffer.size_bytes == 0) continue;
         const std::byte* was = host_inputs_.at(one.at("offset").get<std::uint64_t>(), buffer.size_bytes);
-        std::string now(buffer.size_bytes, '\0');
-        must(driver_.cuMemcpyDtoH_v2(now.data(), buffer.address, buffer.size_bytes), "reading an input");
-        if (was != nullptr && std::memcmp(was, now.data(), buffer.size_bytes) != 0) {
+        const char* now = on_host(buffer.address, buffer.size_bytes, "reading an input");
+        if (was != nullptr && std::memcmp(was, now, buffer.size_bytes) != 0) {
           return {{"wrote_input", one.at("input")}};
         }
       }
@@ -298,14 +459,18 @@ class Worker {
     std::vector<Buffer> inputs, outputs;
   };
 
+  static constexpr std::int64_t kNoFloat = 4;  // kOther of kernels/cuda/judge/checks.cuh
+
   const api::Functions& driver_;
   GpuMemory memory_;
-  Launcher launcher_;
+  Launcher launcher_, reference_;
+  RefereeCode referee_;
   Mapped host_inputs_, host_outputs_;
   std::vector<CallBuffers> calls_;
   std::vector<Region> owned_;
   Region scratch_, kept_, shapes_;
   Plan plan_;
+  mutable std::vector<char> copy_;
 };
 
 Json facts_of(const api::Functions& driver, api::Device device) {
