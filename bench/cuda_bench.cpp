@@ -12,12 +12,15 @@
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench wide [TASK PART]     judges the references in float64 that are used for shapes too large for the
-//   CPU's kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU kw_cuda_bench noise                a
-//   kernel against its copy, small and large: what the clock claims where nothing
+//                                      CPU's
+//   kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU
+//   kw_cuda_bench torch [TASK PART]    runs PyTorch's translation of every task on the GPU, eagerly, and holds its
+//                                      answers against the references: which are right, wrong, or not translated
+//   kw_cuda_bench torch_compile [TASK PART]   the same through torch.compile
+//   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
 //   kw_cuda_bench large [TASK PART]    tasks that the host cannot afford, at full size: the first draft (or, where it
-//   does
-//                                      not build, the plain kernel), judged and timed against its copy
+//                                      does not build, the plain kernel), judged and timed against its copy
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
 // TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench). Prints the failures and one line of
@@ -36,6 +39,9 @@
 #include "judge/affordable.h"
 #include "judge/judge.h"
 #include "judge/plain_source.h"
+#include "ops/compare.h"
+#include "ops/draw.h"
+#include "rivals/on_gpu.h"
 #include "runs/drafts.h"
 #include "suites/catalog.h"
 #include "targets/cuda/builder.h"
@@ -143,6 +149,55 @@ std::string built(judge::Judge& judge, const Task& task) {
   const auto notes = judge.device().look_into(**code, {});
   const bool spills = notes.ok() && notes->text.find("SPILLS") != std::string::npos;
   return spills ? "spilled " + short_of(notes->text) : "built";
+}
+
+// One call of a framework on drawn inputs, held against the reference.
+std::string run_by(judge::FrameworkRival& framework, targets::Device& gpu, const Task& published) {
+  const Task task = judge::made_affordable(published, {.memory_bytes = 2e9, .reference_s = 0.3});
+  const auto instance = targets::make_instance(task, task.lengths, 1);
+  if (!instance.ok()) return "error " + short_of(instance.error().message);
+  const auto said = [](const judge::FrameworkFailure& failure) {
+    return (failure.kind == judge::FrameworkFailure::Kind::refused ? "refused " : "crashed ") + short_of(failure.text);
+  };
+  if (const auto outcome = framework.enter(*instance, 1)) return said(*outcome);
+  auto calls = gpu.make_calls();
+  Random random(1);
+  const std::vector<targets::Placement> places(2, targets::Placement::aligned);
+  if (!calls.ok() || !(*calls)->lay_out(*instance, places, random).ok()) return "error no memory";
+  auto outputs = gpu.make_outputs(**calls);
+  if (!outputs.ok()) return "error " + short_of(outputs.error().message);
+  std::vector<Tensor> inputs;
+  for (std::size_t call = 0; call < 2; ++call) {
+    std::vector<Tensor> drawn = ops::draw_inputs(instance->graph, ops::InputClass::typical, 7 + call);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (!instance->constant[i] || call == 0) (*calls)->write(call, i, drawn[i]);
+    }
+    if (call == 0) inputs = std::move(drawn);
+  }
+  const auto deadline = Clock::now() + std::chrono::seconds(120);
+  if (const auto outcome = framework.arrange(*(*calls)->shared_with(**outputs), *instance, deadline))
+    return said(*outcome);
+  double called_ns = 0;
+  if (const auto outcome = framework.run(0, 1, 1, &called_ns, deadline)) return said(*outcome);
+  if (const auto outcome = framework.fetch(0)) return said(*outcome);
+  const auto expected = ops::evaluate(instance->graph, inputs);
+  if (!expected.ok()) return "error " + short_of(expected.error().message);
+  const auto got = judge::outputs_of(framework, **outputs, *instance, 0);
+  if (!got.ok()) return "wrong " + short_of(got.error().message);
+  for (std::size_t i = 0; i < got->size(); ++i) {
+    const ops::Comparison comparison = ops::compare((*expected)[i], (*got)[i]);
+    if (!comparison.right()) return fmt::format("wrong output {}: {}", i, short_of(comparison.text((*expected)[i])));
+  }
+  return fmt::format("right {:.1f} us, {:.1f} us as called", framework.own_ns().value_or(0) / 1000, called_ns / 1000);
+}
+
+int torch(targets::Device& gpu, const std::string& name, const std::vector<Task>& tasks) {
+  auto all = rivals::gpu_rivals("");
+  if (!all.ok()) return 2;
+  const auto found = std::ranges::find(*all, name, &rivals::RivalFile::name);
+  if (found == all->end()) return 2;
+  rivals::OnGpu framework(*found, 0);
+  return for_all(tasks, 1, [&](const Task& task) { return run_by(framework, gpu, task); });
 }
 
 judge::Case case_of(const Task& task, targets::Source source) {
@@ -275,13 +330,12 @@ int run(const std::vector<std::string>& words) {
   if (mode == "large") {
     return for_all(tasks, 1, [&](const Task& task) { return judged_at_full_size(*judge, task); });
   }
+  if (mode.starts_with("torch")) return torch(judge->device(), mode, tasks);
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
-  fmt::print(
-      stderr,
-      "kw_cuda_bench "
-      "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|large|noise|speed "
-      "[TASK PART]\n");
+  fmt::print(stderr,
+             "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|"
+             "torch|torch_compile|large|noise|speed [TASK PART]\n");
   return 2;
 }
 

@@ -13,7 +13,8 @@ kw starts `python -I worker.py NAME.py SOCKET FOLDERS`; in FOLDERS (with colons)
 Two models lie ready at once: these three say in `of` which is meant, the "task" or "nothing", a model with next to nothing in it.
 Where the latter is arranged, `run` of the task also answers with overhead_ns: what a call of nothing takes right after it.
 
-A rival is a file with a class `TheRival`, made from Rival below, and a line `# packages:` with what pip has to install.
+A rival is a file with a class `TheRival`, made from Rival below, and a line `# packages:` with what pip has to install. One that runs
+beside kernels of a GPU has a function `make_side` instead (torch_on_gpu.py).
 """
 
 import gc
@@ -167,8 +168,8 @@ def put(array, value):
 
 def serve(module, link):
     gc.disable()
-    make = module.TheRival
-    sides = {"task": Side(make()), "nothing": Side(make())}
+    make_side = getattr(module, "make_side", None) or (lambda: Side(module.TheRival()))
+    sides = {"task": make_side(), "nothing": make_side()}
     while True:
         packet, descriptors, _, _ = socket.recv_fds(link, 1 << 20, 2)
         if not packet:
@@ -186,6 +187,8 @@ def serve(module, link):
                 answer = {"files": [os.path.basename(one) for one in files], "folded": folded}
             elif command["do"] == "arrange":
                 answer = side.arrange(command, descriptors)
+            elif command["do"] == "fetch":
+                answer = side.fetch(command)
             elif command["do"] == "run":
                 answer = side.run(command)
                 if side is not sides["nothing"] and sides["nothing"].calls:
@@ -195,7 +198,12 @@ def serve(module, link):
             answer = {"error": str(missing)[:2000], "unsupported": True}
         except Exception as problem:  # what a framework throws is its own business
             answer = {"error": f"{type(problem).__name__}: {problem}"[:2000]}
+        lost = "error" in answer and getattr(side, "is_lost", bool)()
+        if lost:
+            answer["lost"] = True  # it ends, and is started anew
         link.send(json.dumps(answer).encode())
+        if lost:
+            return
 
 
 def main():

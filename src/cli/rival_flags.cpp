@@ -35,7 +35,8 @@ runs::RivalSetup rival_setup() {
 Result<runs::Rivals> rivals_named(const std::string& names, const std::string& device) {
   KW_TRY(const targets::Target target, targets::target_of(device));
   runs::RivalSetup setup = rival_setup();
-  if (target.make_shared_calls || names == "none") return runs::Rivals::choose(names, setup);
+  if (target.gpu) setup.gpu = target.gpu(device);
+  if (target.make_shared_calls || setup.gpu || names == "none") return runs::Rivals::choose(names, setup);
   if (!target.runs_frameworks || !target.runs_frameworks(device)) {
     if (names.empty()) return runs::Rivals();
     return fail("--rival {}: no framework can be compared with kernels for {} yet", names, device);

@@ -37,9 +37,10 @@ struct Called {
   double high = 0;
   double time_ns = 0;
   double overhead_ns = 0;
+  bool apart = false;  // what is left without calling it was timed by itself, as a graph of a GPU
 
   // So near to the cost of an empty call that the comparison says little about the operator.
-  bool overhead_decides() const { return time_ns < 5 * overhead_ns; }
+  bool overhead_decides() const { return !apart && time_ns < 5 * overhead_ns; }
 };
 
 // A rival that was to run and whose time does not count.
@@ -60,6 +61,7 @@ struct Speedup {
   bool claimed = false;          // the difference is larger than what identical kernels show here
   std::vector<Pair> times;       // what it rests on: of one call, the candidate's and the rival's
   std::optional<Called> called;  // of a framework
+  std::optional<Ratio> warm;     // the same with warm caches, where both were timed and the times are cold ones
 };
 
 // What a verdict rests on. Nothing is known beyond it.
@@ -106,7 +108,8 @@ struct Verdict {
   std::vector<SourceError> errors;
   double max_error = 0;  // the largest error over all that was compared, in parts of what is allowed
   std::optional<double> time_ns;
-  std::string caches;  // "warm" or "cold"
+  std::string caches;                  // "warm" or "cold"
+  std::optional<double> warm_time_ns;  // with warm caches, where both were timed and `time_ns` is the cold one
   std::vector<Speedup> speedups;
   std::vector<LeftOut> left_out;
   std::optional<double> roof_fraction;

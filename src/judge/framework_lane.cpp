@@ -73,17 +73,24 @@ void FrameworkLane::lap(int calls) {
   if (outcome) return drop(outcome->text, true);
   laps_ns_.push_back(std::max(time_ns, 1.0) / calls);
   overheads_ns_.push_back(framework_->overhead_ns());
+  if (const auto own_ns = framework_->own_ns()) own_ns_.push_back(std::max(*own_ns, 1.0));
+  if (const auto warm_ns = framework_->own_warm_ns()) warm_ns_.push_back(std::max(*warm_ns, 1.0));
 }
 
 double FrameworkLane::overhead_ns() const { return median_of(overheads_ns_); }
 
 Status FrameworkLane::check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (instance.constant[i]) inputs[i] = framework_->weights()[i];
+  const std::vector<Tensor>& weights = framework_->weights();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (instance.constant[i]) inputs[i] = weights[i];
   }
   const auto expected = ops::evaluate(instance.graph, inputs);
   if (!expected.ok()) return {};
   ++checked_;
+  if (const FrameworkStatus outcome = framework_->fetch(call)) {
+    drop(outcome->text, outcome->kind != FrameworkFailure::Kind::refused);
+    return {};
+  }
   const auto got = outputs_of(*framework_, *outputs_, instance, call);
   if (!got.ok()) return drop("wrong: " + got.error().message), Status();
   for (std::size_t i = 0; i < got->size(); ++i) {
@@ -98,12 +105,19 @@ Status FrameworkLane::check(const Instance& instance, std::size_t call, std::vec
 std::optional<Ratio> FrameworkLane::ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const {
   if (!in() || pairs.size() < kFewestPairs) return std::nullopt;
   std::vector<Pair> counted = pairs;
-  const double overhead_ns = as_called ? 0 : this->overhead_ns();
+  const double overhead_ns = as_called || is_apart() ? 0 : this->overhead_ns();
   for (Pair& pair : counted) pair.b_ns = std::max(pair.b_ns - overhead_ns, 1.0);
   return ratio_of_pairs(counted, seed);
 }
 
-FrameworkResult FrameworkLane::result(std::vector<Pair> pairs, std::uint64_t seed) const {
+bool FrameworkLane::set_cold(bool cold) {
+  if (!framework_->set_cold(cold)) drop("its caches cannot be emptied: it is not compared with --cold");
+  return in();
+}
+
+FrameworkResult FrameworkLane::result(Pairs laps, std::uint64_t seed) const {
+  std::vector<Pair>& pairs = laps.headline;
+  const std::vector<Pair>& called = laps.called;
   FrameworkResult result{
       .name = framework_->name(), .version = framework_->version(), .dropped = dropped_, .by_accident = by_accident_};
   const auto leave_out = [&](std::string why, bool by_accident) {
@@ -112,13 +126,19 @@ FrameworkResult FrameworkLane::result(std::vector<Pair> pairs, std::uint64_t see
     result.by_accident = by_accident;
     return result;
   };
-  const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(pairs, true, seed);
+  const auto ratio = this->ratio(pairs, false, seed), as_called = this->ratio(called, true, seed);
   if (!ratio) return leave_out("this time there was no time for enough pairs", true);
   std::vector<double> times_ns;
-  for (const Pair& pair : pairs) times_ns.push_back(pair.b_ns);
+  for (const Pair& pair : called) times_ns.push_back(pair.b_ns);
   result.time_ns = median_of(times_ns);
   result.overhead_ns = overhead_ns();
-  if (result.time_ns - result.overhead_ns < kLeastOwnShare * result.time_ns) {
+  result.apart = is_apart();
+  if (laps.warm.size() >= kFewestPairs) result.warm = ratio_of_pairs(laps.warm, seed);
+  if (result.apart) {
+    times_ns.clear();
+    for (const Pair& pair : pairs) times_ns.push_back(pair.b_ns);
+    result.overhead_ns = std::max(result.time_ns - median_of(times_ns), 0.0);
+  } else if (result.time_ns - result.overhead_ns < kLeastOwnShare * result.time_ns) {
     return leave_out(
         fmt::format("dominated by call overhead: a call takes {:.0f} ns, and one of a one-element model {:.0f} ns",
                     result.time_ns, result.overhead_ns),

@@ -12,13 +12,15 @@ namespace kw::judge {
 struct FrameworkResult {
   std::string name;
   std::string version;
-  std::string dropped;       // why its time does not count; empty: it does
-  bool by_accident = false;  // judged again, it may count
-  double time_ns = 0;        // of one call, as called: the median
-  double overhead_ns = 0;    // of that, what calling costs
-  Ratio ratio;               // the candidate against it, less its overhead
-  Ratio as_called;           // and with it
-  std::vector<Pair> pairs;   // as called
+  std::string dropped;        // why its time does not count; empty: it does
+  bool by_accident = false;   // judged again, it may count
+  double time_ns = 0;         // of one call, as called: the median
+  double overhead_ns = 0;     // of that, what calling costs
+  bool apart = false;         // what the operator takes by itself was measured, as a graph of a GPU
+  Ratio ratio;                // the candidate against it, less its overhead
+  Ratio as_called;            // and with it
+  std::optional<Ratio> warm;  // with warm caches, where the others are of cold ones
+  std::vector<Pair> pairs;    // as called, or of what was measured apart
 };
 
 class FrameworkLane {
@@ -34,23 +36,34 @@ class FrameworkLane {
   void lap(int calls);
   // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
   Status check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
+  // False: it is out, since it cannot be timed so.
+  bool set_cold(bool cold);
   bool needs_check() const { return checked_ < 2; }
 
-  // One a round.
-  const std::vector<double>& laps_ns() const { return laps_ns_; }
+  // One a round: as called, or what was measured apart.
+  const std::vector<double>& laps_ns() const { return is_apart() ? own_ns_ : laps_ns_; }
+  const std::vector<double>& called_ns() const { return laps_ns_; }
+  const std::vector<double>& warm_ns() const { return warm_ns_; }  // empty: not timed
   // Against the candidate's laps: nothing where it is out or there are too few.
   std::optional<Ratio> ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const;
-  FrameworkResult result(std::vector<Pair> pairs, std::uint64_t seed) const;
+  // Of laps_ns(), called_ns() and warm_ns(), against the candidate's.
+  struct Pairs {
+    std::vector<Pair> headline, called, warm;
+  };
+  FrameworkResult result(Pairs pairs, std::uint64_t seed) const;
 
  private:
   // What calling costs, of the time of one call.
   double overhead_ns() const;
+  bool is_apart() const { return !own_ns_.empty() && own_ns_.size() == laps_ns_.size(); }
 
   explicit FrameworkLane(FrameworkRival& framework) : framework_(&framework) {}
 
   FrameworkRival* framework_;
   std::unique_ptr<targets::Outputs> outputs_;
-  std::vector<double> laps_ns_;
+  std::vector<double> laps_ns_;  // as called
+  std::vector<double> own_ns_;   // where it is timed apart
+  std::vector<double> warm_ns_;
   std::vector<double> overheads_ns_;  // one a lap
   std::string dropped_;
   bool by_accident_ = false;

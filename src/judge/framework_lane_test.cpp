@@ -36,7 +36,7 @@ FrameworkResult result_of(double time_ns, double overhead_ns, double candidate_n
     lane.lap(4);
     pairs.push_back({.a_ns = candidate_ns, .b_ns = lane.laps_ns().back()});
   }
-  return lane.result(std::move(pairs), 1);
+  return lane.result({.headline = pairs, .called = pairs, .warm = {}}, 1);
 }
 
 TEST(AFrameworksLane, ComparesMinusCallOverhead) {

@@ -35,6 +35,7 @@ class FrameworkRival {
   // Makes itself ready for a task, in its best setting; a framework that is ready for it already does nothing.
   virtual FrameworkStatus enter(const Instance& instance, int threads) = 0;
   // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.
+  // Empty: it takes the kernels' own, from the memory of the calls.
   virtual const std::vector<Tensor>& weights() const = 0;
   // What a call costs on a model with next to nothing in it, as seen with the last run.
   virtual double overhead_ns() const = 0;
@@ -45,6 +46,15 @@ class FrameworkRival {
   // *time_ns.
   virtual FrameworkStatus run(std::uint32_t first, std::uint32_t count, std::uint32_t warm, double* time_ns,
                               Clock::time_point deadline) = 0;
+  // Of the last run: what one call took by itself, without being called, where that is timed apart (a graph on a GPU).
+  // None: it is what is left without overhead_ns.
+  virtual std::optional<double> own_ns() const { return std::nullopt; }
+  // The same with warm caches, where own_ns() is of cold ones.
+  virtual std::optional<double> own_warm_ns() const { return std::nullopt; }
+  // True: it can be timed with caches that are empty of its tensors, and is from now on where `cold`.
+  virtual bool set_cold(bool cold) { return !cold; }
+  // Puts the outputs of a call of the last run to where `arrange` said; asked before they are read.
+  virtual FrameworkStatus fetch(std::size_t /*call*/) { return std::nullopt; }
   // The outputs of a call of the last run.
   virtual std::vector<Shape> shapes(std::size_t call) const = 0;
   virtual void pin(int core) const = 0;

@@ -56,7 +56,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   verdict.task = one.task->name;
   verdict.target = device_->name();
   verdict.isolation = device_->isolation();
-  verdict.caches = one.cold ? "cold" : "warm";
+  verdict.caches = one.cold || device_->times_cold_and_warm() ? "cold" : "warm";
   verdict.only_quick_check = one.quick_check != nullptr;
 
   const auto tunables = read_tunables(one.source.text);
@@ -181,7 +181,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
     --judge->timing_now_;
   });
   RaceRules rules{.threads = one.threads,
-                  .cold = one.cold,
+                  .cold = one.cold || device_->times_cold_and_warm(),
                   .budget_s = one.budget_s,
                   .seed = secret(),
                   .quick_check = one.quick_check};
@@ -208,6 +208,7 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
   }
   verdict.coverage.timed_calls_verified = result.verified;
   verdict.time_ns = result.time_ns;
+  verdict.warm_time_ns = result.warm_time_ns;
   verdict.noise = result.noise;
   verdict.conditions = result.conditions;
   const auto claimed = [&](const Ratio& ratio) {
@@ -227,7 +228,9 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
                                 .high = ratio.high,
                                 .pairs = static_cast<int>(result.pairs[i].size()),
                                 .claimed = claimed(ratio),
-                                .times = result.pairs[i]});
+                                .times = result.pairs[i],
+                                .called = {},
+                                .warm = result.warm[i]});
   }
   for (const FrameworkResult& framework : result.frameworks) {
     if (!framework.dropped.empty()) {
@@ -235,15 +238,17 @@ Result<Verdict> Judge::time(const Case& one, Inspected inspected) {
       continue;
     }
     const Ratio& ratio = framework.ratio;
-    verdict.speedups.push_back({.rival = framework.name,
-                                .median = ratio.median,
-                                .low = ratio.low,
-                                .high = ratio.high,
-                                .pairs = static_cast<int>(framework.pairs.size()),
-                                .claimed = claimed(ratio),
-                                .times = framework.pairs,
-                                .called = Called{framework.version, framework.as_called.median, framework.as_called.low,
-                                                 framework.as_called.high, framework.time_ns, framework.overhead_ns}});
+    verdict.speedups.push_back(
+        {.rival = framework.name,
+         .median = ratio.median,
+         .low = ratio.low,
+         .high = ratio.high,
+         .pairs = static_cast<int>(framework.pairs.size()),
+         .claimed = claimed(ratio),
+         .times = framework.pairs,
+         .called = Called{framework.version, framework.as_called.median, framework.as_called.low,
+                          framework.as_called.high, framework.time_ns, framework.overhead_ns, framework.apart},
+         .warm = framework.warm});
   }
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (const auto least_ns = device_->least_time_ns(ops::cost_of(graph), one.threads)) {

@@ -95,6 +95,8 @@ class Race {
     laps_.emplace(lanes_.size(), rules_.seed);
     result_.dropped.resize(rivals.size());
     result_.ratios.resize(rivals.size());
+    result_.warm.resize(rivals.size());
+    warm_laps_.emplace(lanes_.size(), rules_.seed);
     result_.pairs.resize(rivals.size());
     result_.rival_time_ns.resize(rivals.size());
 
@@ -106,7 +108,7 @@ class Race {
       framework->runs_beside(device_);
       FrameworkLane lane = FrameworkLane::open(*framework, instance_, rules_.threads);
       if (rules_.large != nullptr) lane.drop("a framework gets no inputs that are drawn on the GPU");
-      if (rules_.cold) lane.drop("a framework's memory cannot be chilled: it is not compared with --cold");
+      if (lane.in()) lane.set_cold(rules_.cold);
       frameworks_.push_back(std::move(lane));
     }
     if (rules_.large != nullptr) {
@@ -236,7 +238,7 @@ class Race {
     const double wanted = std::ceil(kGroupNs / std::max(shortest, 100.0));
     auto calls = static_cast<std::size_t>(
         std::min({wanted, static_cast<double>(room), static_cast<double>(device_.most_calls() - 1)}));
-    if (rules_.cold || rules_.large != nullptr) calls = 1;
+    if ((rules_.cold && !device_.times_cold_and_warm()) || rules_.large != nullptr) calls = 1;
     if (calls > 1) KW_CHECK(arrange(calls));
     result_.calls_in_group = static_cast<int>(calls);
     return {};
@@ -331,6 +333,7 @@ class Race {
       if (stopped()) return {};
     }
     laps_->end_round(clean);
+    warm_laps_->end_round(clean);
     if (rules_.quick_check != nullptr) return {};
     if (rules_.large != nullptr) return verify_there();
     KW_CHECK(verify());
@@ -358,6 +361,8 @@ class Race {
     scrub_inputs();
     if (!lap) return true;
     laps_->add(index, std::max(lap->ns - lane.empty_ns, 1.0) / static_cast<double>(group_));
+    if (lap->warm_ns)
+      warm_laps_->add(index, std::max(*lap->warm_ns - lane.empty_ns, 1.0) / static_cast<double>(group_));
     lane.turns.add(lap->outside_ns, lap->clean);
     return lap->clean;
   }
@@ -524,7 +529,10 @@ class Race {
     const Charges charged_ns = charge_ns();
     for (FrameworkLane& framework : frameworks_) {
       if (framework.in()) KW_CHECK(framework.check(instance_, group_ - 1, last_));
-      result_.frameworks.push_back(framework.result(laps_->pairs_with(framework.laps_ns(), charged_ns), rules_.seed));
+      result_.frameworks.push_back(framework.result({.headline = laps_->pairs_with(framework.laps_ns(), charged_ns),
+                                                     .called = laps_->pairs_with(framework.called_ns(), charged_ns),
+                                                     .warm = warm_laps_->pairs_with(framework.warm_ns())},
+                                                    rules_.seed));
     }
     // Nothing but the largest differences is believed where the clock's reader was interrupted all the time.
     const double seen = laps_->noise();
@@ -533,11 +541,13 @@ class Race {
     // Long calls are interrupted in every round and average over it: that alone is no reason to run them again.
     result_.disturbed = result_.disturbed || seen > kMostNoise;
     result_.time_ns = median_of(laps_->times_of(0, charged_ns));
+    if (const auto warm_ns = warm_laps_->times_of(0); !warm_ns.empty()) result_.warm_time_ns = median_of(warm_ns);
     for (std::size_t i = 1; i < twin_; ++i) {
       if (!takes_part(i)) continue;
       if (const std::optional<Ratio> one = laps_->ratio(0, i, charged_ns)) result_.ratios[i - 1] = *one;
       result_.pairs[i - 1] = laps_->pairs(0, i, charged_ns);
       result_.rival_time_ns[i - 1] = median_of(laps_->times_of(i));
+      result_.warm[i - 1] = warm_laps_->ratio(0, i);
     }
     check_hidden_work();
     check_warm_up();
@@ -579,7 +589,8 @@ class Race {
   std::vector<Tensor> last_;       // the inputs of the last call of the last round
   std::vector<KernelLane> lanes_;  // the candidate, the rivals, and the first rival's copy
   std::size_t twin_ = 0;
-  std::optional<LapBook> laps_;  // of the kernels
+  std::optional<LapBook> laps_;       // of the kernels
+  std::optional<LapBook> warm_laps_;  // of those of the same rounds with warm caches; empty where laps have one figure
   std::vector<Tensor> weights_;
   ops::Parts parts_;                        // instead, where the shape is the device's alone
   double checked_s_ = 0;                    // spent on verifying there

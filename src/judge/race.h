@@ -42,7 +42,9 @@ struct RaceRules {
 struct RaceResult {
   std::optional<Finding> finding;           // against the candidate
   double time_ns = 0;                       // of one call of the candidate: the median
+  std::optional<double> warm_time_ns;       // the same with warm caches, where laps have both
   std::vector<Ratio> ratios;                // against each rival
+  std::vector<std::optional<Ratio>> warm;   // the same with warm caches, where laps have both
   std::vector<std::vector<Pair>> pairs;     // which they come from
   std::vector<double> rival_time_ns;        // 0: it was not in the race
   std::vector<std::string> dropped;         // rivals that were wrong or failed, and why; else empty

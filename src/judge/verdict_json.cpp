@@ -108,19 +108,22 @@ std::string verdict_as_json(const Verdict& verdict) {
   json["max_error"] = verdict.max_error;
   json["time_ns"] = or_null(verdict.time_ns);
   json["caches"] = verdict.caches;
+  if (verdict.warm_time_ns) json["warm_time_ns"] = *verdict.warm_time_ns;
   if (is_emulated(verdict.target)) json["speed_claimed"] = false;  // times say nothing of a real device
   json["speedup"] = Json::object();
   for (const Speedup& one : verdict.speedups) {
     json["speedup"][one.rival] = {
         {"median", one.median}, {"low", one.low}, {"high", one.high}, {"pairs", one.pairs}, {"claimed", one.claimed}};
+    if (one.warm) {
+      json["speedup"][one.rival]["warm"] = {
+          {"median", one.warm->median}, {"low", one.warm->low}, {"high", one.warm->high}};
+    }
     if (!one.called) continue;
-    json["speedup"][one.rival]["called"] = {{"version", one.called->version},
-                                            {"median", one.called->median},
-                                            {"low", one.called->low},
-                                            {"high", one.called->high},
-                                            {"time_ns", one.called->time_ns},
-                                            {"overhead_ns", one.called->overhead_ns},
-                                            {"overhead_decides", one.called->overhead_decides()}};
+    json["speedup"][one.rival]["called"] = {
+        {"version", one.called->version}, {"median", one.called->median},
+        {"low", one.called->low},         {"high", one.called->high},
+        {"time_ns", one.called->time_ns}, {"overhead_ns", one.called->overhead_ns},
+        {"apart", one.called->apart},     {"overhead_decides", one.called->overhead_decides()}};
   }
   json["left_out"] = Json::object();
   for (const LeftOut& one : verdict.left_out) {
@@ -154,6 +157,7 @@ Result<Verdict> verdict_from_json(const std::string& text) {
     verdict.max_error = json.at("max_error");
     verdict.time_ns = number_at(json, "time_ns");
     verdict.caches = json.at("caches");
+    verdict.warm_time_ns = number_at(json, "warm_time_ns");
     for (const auto& [rival, one] : json.at("speedup").items()) {
       Speedup& speedup = verdict.speedups.emplace_back();
       speedup.rival = rival;
@@ -162,10 +166,15 @@ Result<Verdict> verdict_from_json(const std::string& text) {
       speedup.high = one.at("high");
       speedup.pairs = one.at("pairs");
       speedup.claimed = one.at("claimed");
+      if (one.contains("warm")) {
+        const Json& warm = one["warm"];
+        speedup.warm = Ratio{.median = warm.at("median"), .low = warm.at("low"), .high = warm.at("high")};
+      }
       if (!one.contains("called")) continue;
       const Json& called = one["called"];
-      speedup.called = Called{called.at("version"), called.at("median"),  called.at("low"),
-                              called.at("high"),    called.at("time_ns"), called.at("overhead_ns")};
+      speedup.called = Called{called.at("version"),        called.at("median"),  called.at("low"),
+                              called.at("high"),           called.at("time_ns"), called.at("overhead_ns"),
+                              called.value("apart", false)};
     }
     for (const auto& [rival, one] : json.at("left_out").items()) {
       const std::string why = one.at("why");

@@ -81,7 +81,7 @@ Json roofs_of(const Json& facts) {
   for (const Json& figure : list_at(roofs, "figures")) {
     const double best = number_at(figure, "best");
     if (text_at(figure, "kind") == "arithmetic") {
-      peak = std::max(peak, best);
+      if (peak == 0) peak = best;  // the first: those of other types follow
     } else {
       add_level(text_at(figure, "of"), number_at(figure, "holds_bytes"), best);
     }

@@ -46,6 +46,7 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
                                                          "was measured at a slower moment)"
                                                        : "")
               : "");
+    if (verdict.warm_time_ns) print(out, "                 {} with warm caches\n", time_text(*verdict.warm_time_ns));
   }
   if (verdict.time_ns && is_emulated(verdict.target)) {
     print(out, "                 under emulation: times say nothing of a real device, and no speed is claimed\n");
@@ -53,10 +54,16 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
   for (const Speedup& one : verdict.speedups) {
     print(out, "  against {:<12} {:.3f} times as fast  [{:.3f}, {:.3f}]  {} pairs{}\n", one.rival, one.median, one.low,
           one.high, one.pairs, one.claimed ? "" : "  no difference is claimed");
+    if (one.warm) {
+      print(out, "                       {:.3f} with warm caches  [{:.3f}, {:.3f}]\n", one.warm->median, one.warm->low,
+            one.warm->high);
+    }
     if (!one.called) continue;
     print(out, "          {:<12} {:.3f} as called; of its {}, calling takes {}{}\n", one.called->version,
           one.called->median, time_text(one.called->time_ns), time_text(one.called->overhead_ns),
-          one.called->overhead_decides() ? ": that decides" : "");
+          one.called->overhead_decides() ? ": that decides"
+          : one.called->apart            ? ", which a graph does not"
+                                         : "");
   }
   for (const LeftOut& one : verdict.left_out) {
     print(out, "  {} {} does not count: {}\n", one.rival, one.version, without_controls(one.why));

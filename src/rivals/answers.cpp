@@ -21,6 +21,10 @@ Result<Shape> shape_in(const Json& json) {
 
 }  // namespace
 
+Json type_of(const TensorType& type) {
+  return {{"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape.lengths()}};
+}
+
 std::string text_in(const Json& answer, const char* name) {
   const Json* found = answer.find(name);
   return found != nullptr && found->is_string() ? found->text() : std::string();
@@ -50,10 +54,14 @@ std::string folded_in(const Json& answer) { return text_in(answer, "folded"); }
 
 Result<Times> times_in(const Json& answer, std::size_t count) {
   try {
-    Times times{.each_ns = answer.at("times_ns").get<std::vector<double>>(), .overhead_ns = {}, .shapes = {}};
+    Times times{};
+    times.each_ns = answer.at("times_ns").get<std::vector<double>>();
     if (times.each_ns.size() != count) return fail("did not run all calls");
     if (const Json* overhead = answer.find("overhead_ns")) times.overhead_ns = overhead->get<double>();
-    if (!std::ranges::all_of(times.each_ns, is_time) || !is_time(times.overhead_ns.value_or(0))) {
+    if (const Json* own = answer.find("own_ns")) times.own_ns = own->get<double>();
+    if (const Json* warm = answer.find("own_warm_ns")) times.own_warm_ns = warm->get<double>();
+    if (!std::ranges::all_of(times.each_ns, is_time) || !is_time(times.overhead_ns.value_or(0)) ||
+        !is_time(times.own_ns.value_or(0)) || !is_time(times.own_warm_ns.value_or(0))) {
       return fail("answered with a time that cannot be");
     }
     const Json& shapes = answer.at("shapes");
@@ -70,6 +78,17 @@ Result<Times> times_in(const Json& answer, std::size_t count) {
   } catch (const JsonError&) {
     return fail("answered with something else than times");
   }
+}
+
+Result<std::vector<Shape>> shapes_in(const Json& answer) {
+  const Json* shapes = answer.find("shapes");
+  if (shapes == nullptr || !shapes->is_array()) return fail("answered with something else than shapes");
+  std::vector<Shape> found;
+  for (const Json& one : *shapes) {
+    KW_TRY(Shape shape, shape_in(one));
+    found.push_back(std::move(shape));
+  }
+  return found;
 }
 
 }  // namespace kw::rivals

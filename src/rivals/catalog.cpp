@@ -138,19 +138,32 @@ bool RivalFile::installed() const {
   return stamp.ok() && *stamp == stamp_of(*this) && fs::exists(python(), error);
 }
 
-Result<std::vector<RivalFile>> all_rivals(const std::string& own_python) {
-  KW_TRY(const fs::path data, data_folder());
+namespace {
+
+Result<std::vector<RivalFile>> rivals_in(const fs::path& folder, const std::string& own_python) {
   std::vector<RivalFile> all;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data / "rivals", error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".py") continue;
     KW_TRY(RivalFile rival, read_rival(entry.path()));
     if (!rival.module.empty() && !rival.installed()) rival.own = find_own(rival.module, own_python);
     all.push_back(std::move(rival));
   }
-  if (error) return fail("{}: {}", (data / "rivals").string(), error.message());
+  if (error) return fail("{}: {}", folder.string(), error.message());
   std::ranges::sort(all, {}, &RivalFile::name);
   return all;
+}
+
+}  // namespace
+
+Result<std::vector<RivalFile>> all_rivals(const std::string& own_python) {
+  KW_TRY(const fs::path data, data_folder());
+  return rivals_in(data / "rivals", own_python);
+}
+
+Result<std::vector<RivalFile>> gpu_rivals(const std::string& own_python) {
+  KW_TRY(const fs::path data, data_folder());
+  return rivals_in(data / "rivals" / "gpu", own_python);
 }
 
 Result<RivalFile> find_rival(const std::string& name, const std::string& own_python) {

@@ -48,6 +48,10 @@ struct RivalFile {
 // installation.
 std::string stamp_of(const RivalFile& rival);
 
+// The frameworks that run beside kernels of a GPU (rivals/gpu), by name; they are never installed. Those that the
+// user's Python does not have are among them.
+Result<std::vector<RivalFile>> gpu_rivals(const std::string& own_python);
+
 // By name. `own_python` is where modules of the user's own are looked for; "": the system's python3.
 Result<std::vector<RivalFile>> all_rivals(const std::string& own_python = "");
 Result<RivalFile> find_rival(const std::string& name, const std::string& own_python = "");

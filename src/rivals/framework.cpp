@@ -34,10 +34,6 @@ constexpr char kTrialFile[] = "trial.json";
 
 FrameworkFailure refused(std::string why) { return {.kind = FrameworkFailure::Kind::refused, .text = std::move(why)}; }
 
-Json type_of(const TensorType& type) {
-  return {{"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape.lengths()}};
-}
-
 // As rivals/shared/worker.py calls them.
 const char* word_of(Framework::Side side) { return side == Framework::Side::task ? "task" : "nothing"; }
 

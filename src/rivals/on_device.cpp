@@ -96,7 +96,7 @@ class ByPython final : public OnDevice {
   Result<std::unique_ptr<targets::Worker>> start() override {
     KW_TRY(targets::WorkerHost * host, host());
     KW_TRY(const fs::path program, worker_program());
-    for (const char* file : {"device.py", "worker.py", "onnx_reader.py"}) {
+    for (const char* file : {"device.py", "worker.py", "onnx_reader.py", "torch_graph.py", "torch_layers.py"}) {
       KW_CHECK(put(std::string("rivals/shared/") + file, program.parent_path() / file));
     }
     KW_CHECK(put("rivals/" + rival_.name + ".py", rival_.file));

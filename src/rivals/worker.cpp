@@ -65,6 +65,31 @@ Program confined_program(std::vector<std::string> words) {
 }
 
 Result<std::unique_ptr<targets::Worker>> LocalWorker::start(const RivalFile& rival) {
+  return start(confined_program({}), rival);
+}
+
+Result<std::unique_ptr<targets::Worker>> LocalWorker::start_on_gpu(const RivalFile& rival, int gpu,
+                                                                   const std::filesystem::path& cache) {
+  Program worker = confined_program({});
+  worker.memory_bytes.reset();
+  const std::string folder = cache.string();
+  worker.variables = {"PATH=" + absolute_path_entries(std::getenv("PATH") ? std::getenv("PATH") : "/usr/bin:/bin"),
+                      "HOME=" + folder,
+                      "USER=kw",
+                      "LANG=C.UTF-8",
+                      "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                      fmt::format("CUDA_VISIBLE_DEVICES={}", gpu),
+                      "TORCHINDUCTOR_CACHE_DIR=" + folder + "/inductor",
+                      "TRITON_CACHE_DIR=" + folder + "/triton",
+                      "TMPDIR=" + folder};
+  // Where CUDA's libraries are, if not in the usual place.
+  if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr) {
+    worker.variables.push_back("LD_LIBRARY_PATH=" + absolute_path_entries(libraries));
+  }
+  return start(std::move(worker), rival);
+}
+
+Result<std::unique_ptr<targets::Worker>> LocalWorker::start(Program worker, const RivalFile& rival) {
   KW_TRY(const std::filesystem::path program, worker_program());
   int ends[2] = {};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -73,8 +98,9 @@ Result<std::unique_ptr<targets::Worker>> LocalWorker::start(const RivalFile& riv
   sandbox::Descriptor ours(ends[0]), theirs(ends[1]);
   // -I: nothing of the working folder, the environment or the user's own packages; where the latter are what is meant,
   // the last word names their folders. -B: nothing is written beside the sources.
-  Program worker = confined_program({rival.python().string(), "-I", "-B", program.string(), rival.file.string(),
-                                     std::to_string(kLink), rival.own ? rival.own->path : ""});
+  worker.words = {
+      rival.python().string(),         "-I", "-B", program.string(), rival.file.string(), std::to_string(kLink),
+      rival.own ? rival.own->path : ""};
   worker.third = theirs.get();
   const auto pid = start_program(worker);
   if (!pid.ok()) return fail("the rival {} cannot be started: {}", rival.name, pid.error().message);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ Program confined_program(std::vector<std::string> words);
 class LocalWorker final : public targets::Worker {
  public:
   static Result<std::unique_ptr<targets::Worker>> start(const RivalFile& rival);
+  // Beside kernels of the GPU of this number. A driver maps more memory than there is, and PyTorch's compiler needs
+  // programs of the user and a folder for what it makes: `cache`.
+  static Result<std::unique_ptr<targets::Worker>> start_on_gpu(const RivalFile& rival, int gpu,
+                                                               const std::filesystem::path& cache);
 
   targets::WorkerAnswer ask(const std::string& command, const targets::SharedCalls* shared,
                             Clock::time_point deadline) override;
@@ -32,6 +37,8 @@ class LocalWorker final : public targets::Worker {
   void pin(int core) override;
 
  private:
+  static Result<std::unique_ptr<targets::Worker>> start(Program worker, const RivalFile& rival);
+
   struct Process {
     int pid = 0;
     sandbox::Descriptor link;

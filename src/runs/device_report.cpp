@@ -68,9 +68,6 @@ std::string roofs_as_text(const RoofTable& table) {
 }
 
 void add_roofs(const Target& target, const std::string& device, bool measure_again, DeviceReport& report) {
-  if (!target.known_roofs || !target.measure_roofs) {
-    return report.notes.push_back(fmt::format("roofs cannot be measured on {} yet", device));
-  }
   if (const auto known = target.known_roofs(device); known.ok() && !measure_again) {
     report.roofs = *known;
     return;
@@ -103,8 +100,11 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 Result<DeviceReport> report_on(const std::string& device, bool measure_again) {
   KW_TRY(const Target target, targets::target_of(device));
-  DeviceReport report{
-      .target = target.name, .facts = targets::facts_of(device), .has_roofs = bool(target.measure_roofs)};
+  // None of a GPU that is not there, or that is emulated.
+  const bool is_missing = target.missing && !target.missing(device).empty();
+  DeviceReport report{.target = target.name,
+                      .facts = targets::facts_of(device),
+                      .has_roofs = target.measure_roofs && !is_missing && (!target.gpu || target.gpu(device))};
   if (target.tools) report.tools = target.tools(false);
   for (const ToolState& tool : report.tools.list) {
     if (!tool.note.empty()) report.notes.push_back(tool.note);
@@ -116,7 +116,11 @@ Result<DeviceReport> report_on(const std::string& device, bool measure_again) {
   } else {
     report.notes.push_back(opened.error().message);
   }
-  add_roofs(target, device, measure_again, report);
+  if (report.has_roofs) {
+    add_roofs(target, device, measure_again, report);
+  } else {
+    report.notes.push_back(fmt::format("roofs cannot be measured on {}", device));
+  }
   return report;
 }
 

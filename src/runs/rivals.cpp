@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/nearest.h"
 #include "rivals/absent.h"
 #include "targets/instance.h"
 
@@ -119,12 +120,14 @@ std::string Rivals::names() const {
   if (best_) return "best";
   std::string names;
   for (const auto& framework : frameworks_) names += (names.empty() ? "" : ",") + framework->name();
+  for (const auto& framework : on_gpu_) names += (names.empty() ? "" : ",") + framework->name();
   for (const auto& framework : absent_) names += (names.empty() ? "" : ",") + framework->name();
   return names.empty() ? "none" : names;
 }
 
 Result<Rivals> Rivals::choose(const std::string& named, const RivalSetup& setup) {
   if (setup.on_device) return choose_on_device(named, setup);
+  if (setup.gpu && named != "none") return choose_on_gpu(named, setup);
   Rivals chosen;
   chosen.best_ = named == "best";
   if (named == "none") return chosen;
@@ -176,7 +179,29 @@ Result<Rivals> Rivals::choose_on_device(const std::string& named, const RivalSet
   return chosen;
 }
 
+Result<Rivals> Rivals::choose_on_gpu(const std::string& named, const RivalSetup& setup) {
+  KW_TRY(std::vector<RivalFile> all, rivals::gpu_rivals(setup.python));
+  std::vector<std::string> names, wanted;
+  for (const RivalFile& rival : all) names.push_back(rival.name);
+  const bool unnamed = named.empty() || named == "best" || named == "all";
+  std::istringstream words(named);
+  for (std::string name; !unnamed && std::getline(words, name, ',');) {
+    if (std::ranges::find(names, name) == names.end()) {
+      return fail("no rival '{}' runs beside kernels of a GPU{}; those that do: {}", name, nearest_hint(name, names),
+                  fmt::join(names, ", "));
+    }
+    wanted.push_back(std::move(name));
+  }
+  Rivals chosen;
+  for (RivalFile& rival : all) {
+    const bool takes_part = unnamed ? rival.own.has_value() : std::ranges::count(wanted, rival.name) > 0;
+    if (takes_part) chosen.on_gpu_.push_back(std::make_unique<rivals::OnGpu>(std::move(rival), *setup.gpu));
+  }
+  return chosen;
+}
+
 void Rivals::start() const {
+  for (const auto& framework : on_gpu_) framework->start();
   if (on_device_) return;  // the judge brings the device, later
   for (const auto& framework : frameworks_) framework->start();
 }
@@ -184,6 +209,7 @@ void Rivals::start() const {
 Result<std::vector<judge::FrameworkRival*>> Rivals::of(const Task& task, int threads) const {
   std::vector<judge::FrameworkRival*> all;
   for (const auto& framework : frameworks_) all.push_back(framework.get());
+  for (const auto& framework : on_gpu_) all.push_back(framework.get());
   for (const auto& framework : absent_) all.push_back(framework.get());
   if (!best_) return all;
   KW_TRY(const targets::Instance instance, targets::make_instance(task, task.lengths, threads));

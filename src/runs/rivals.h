@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "rivals/framework.h"
 #include "rivals/on_device.h"
+#include "rivals/on_gpu.h"
 
 namespace kw::runs {
 
@@ -22,6 +23,7 @@ struct RivalSetup {
   std::string python = {};                                                        // the user's own; empty: python3
   std::function<void(const std::string& line)> tell = [](const std::string&) {};  // what is done, and what fails
   std::optional<rivals::DeviceFrameworks> on_device = {};                         // kernels run there: so do they
+  std::optional<int> gpu = {};                                                    // kernels run on this one
 };
 
 // A framework by its name, installed on the way where it is missing and that is not forbidden.
@@ -30,7 +32,8 @@ Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup&
 class Rivals {
  public:
   // By name with commas; "best", "none", or "": all that are installed. On a device behind a link those are the ones of
-  // which its table names a library, or that were named before; nothing is installed there unasked.
+  // which its table names a library, or that were named before; nothing is installed there unasked. Beside a GPU those
+  // are what the user's PyTorch can be.
   static Result<Rivals> choose(const std::string& named, const RivalSetup& setup);
 
   // What chooses the same again: "mnn,onnxruntime", "best" or "none".
@@ -45,7 +48,9 @@ class Rivals {
  private:
   std::vector<std::unique_ptr<rivals::Framework>> frameworks_;
   std::vector<std::unique_ptr<judge::FrameworkRival>> absent_;
+  std::vector<std::unique_ptr<rivals::OnGpu>> on_gpu_;
   static Result<Rivals> choose_on_device(const std::string& named, const RivalSetup& setup);
+  static Result<Rivals> choose_on_gpu(const std::string& named, const RivalSetup& setup);
 
   bool best_ = false;
   bool on_device_ = false;

@@ -141,13 +141,28 @@ class LoadedKernel {
   virtual Reason behaviour() = 0;
 };
 
+// A call that is made under the eyes of a device's own tools.
+struct SanitizedCall {
+  const Instance* instance = nullptr;
+  std::vector<Tensor> inputs;
+};
+
+// What one of them said.
+struct ToolFindings {
+  std::string tool;                      // "memcheck"
+  std::vector<std::string> errors = {};  // each a few lines
+  int count = 0;                         // of all errors, told or not
+  std::string problem = {};              // why it could not look; empty: it did
+};
+
 enum class Warmth { warm, cold };
 
 struct Lap {
-  Reason reason;          // why there is none
-  double ns = 0;          // of all its calls
-  double outside_ns = 0;  // work seen before and after the calls
-  bool clean = true;      // nothing interrupted the thread that read the clock
+  Reason reason;                       // why there is none
+  double ns = 0;                       // of all its calls
+  std::optional<double> warm_ns = {};  // the same with warm caches, where both were timed and `ns` is the cold one
+  double outside_ns = 0;               // work seen before and after the calls
+  bool clean = true;                   // nothing interrupted the thread that read the clock
 };
 
 // The right to time on a device, for one at a time, as long as it lives.
@@ -207,6 +222,13 @@ class Device {
   virtual bool claims_speed() const { return true; }
   // False: whatever locks kernels up is gone, and nothing more can be judged with this device.
   virtual bool alive() = 0;
+  // Kernels are timed with cold caches, and then with warm ones, in every lap.
+  virtual bool times_cold_and_warm() const { return false; }
+  // The tools that look for errors while a kernel runs call these shapes, each with its inputs, and what they found.
+  // An Error: this device has none, or they do not run.
+  virtual Result<std::vector<ToolFindings>> sanitize(const Built& /*built*/, std::span<const SanitizedCall> /*calls*/) {
+    return fail("{} has no tools that look for errors while a kernel runs", name());
+  }
   // Where frameworks' processes run, if that is elsewhere than on this machine; null: they do not run on this device.
   virtual WorkerHost* workers() { return nullptr; }
   // What `isolation` consists of.
@@ -252,6 +274,8 @@ struct Target {
   std::function<Result<std::unique_ptr<Outputs>>(const Calls& calls)> make_shared_outputs = {};
   // Frameworks run on this device, beside the kernels (Device::workers).
   std::function<bool(const std::string& device)> runs_frameworks = {};
+  // The GPU of this machine beside whose kernels frameworks run (rivals/gpu); none: not beside such a device's.
+  std::function<std::optional<int>(const std::string& device)> gpu = {};
   std::string takeaway = {};  // a folder of kernels/ with what comes beside a kernel that is taken away
   // Removes what kw keeps on a device, and says which folder that was; "": there was none. Empty: nothing is kept.
   std::function<Result<std::string>(const std::string& device)> clean = {};

@@ -25,6 +25,7 @@
 #include "runs/batch_run.h"
 #include "runs/kernel_file.h"
 #include "runs/over_run.h"
+#include "runs/without_timing.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
 
@@ -65,22 +66,6 @@ bool is_recorded(const Arguments& arguments) {
   return arguments.has("--store") || store::Store::is_in(store_folder(arguments));
 }
 
-Result<int> build_only(const judge::Case& one, std::ostream& out) {
-  KW_TRY(judge::Judge judge, judge::Judge::open(one.device));
-  KW_TRY(const Tunables tunables, read_tunables(one.source.text));
-  KW_TRY(const Choice choice, choose(tunables, one.settings, targets::build_options(one.device)));
-  KW_TRY(const auto built, judge.device().build(one.source, choice));
-  if (built->ok()) {
-    print(out, "{} builds for {}, in {:.2f} s\n", one.source.name, one.device,
-          static_cast<double>(built->build_ns) / 1e9);
-    return kYes;
-  }
-  Verdict verdict{.task = one.task->name, .target = one.device, .stage = VerdictStage::build, .reason = built->reason};
-  verdict.errors = built->errors;
-  report::print_verdict(verdict, out);
-  return kNo;
-}
-
 // A verdict for each size of a range.
 Result<int> judge_at_sizes(const Arguments& arguments, const judge::Case& one, const runs::Rivals& rivals,
                            std::ostream& out) {
@@ -102,7 +87,12 @@ Result<int> judge_one(const Arguments& arguments, judge::Case one, std::ostream&
   KW_TRY(const Task task, suites::find_task(arguments.text("TASK"), dims));
   one.task = &task;
   KW_TRY(one.source, runs::read_kernel(arguments.text("FILE")));
-  if (arguments.has("--build-only")) return build_only(one, out);
+  if (arguments.has("--build-only") || arguments.has("--sanitize")) {
+    KW_TRY(const runs::Said said,
+           arguments.has("--sanitize") ? runs::sanitized(one, arguments.has("--json")) : runs::built(one));
+    out << said.text;
+    return said.good ? kYes : kNo;
+  }
   KW_CHECK(judge::check_affordable_on(one.device, task, judge::means_of_this_machine()));
   KW_TRY(const runs::Rivals rivals, rivals_of(arguments, one.device));
   if (arguments.has("--over")) return judge_at_sizes(arguments, one, rivals, out);
@@ -227,6 +217,7 @@ Result<int> run_eval(const Arguments& arguments, std::ostream& out) {
     return fail("the task comes first: kw eval {} {}", arguments.text("FILE"), arguments.text("TASK"));
   }
   KW_TRY(const judge::Case rules, rules_of(arguments));
+  if (arguments.has("--sanitize") && many) return fail("--sanitize is for one kernel");
   if (arguments.has("--over") && (many || !rules.timed)) return fail("--over is for one kernel, and times it");
   if (!many) return judge_one(arguments, rules, out);
   return arguments.has("--no-store") ? judge_file_unrecorded(arguments, rules, out)
@@ -250,8 +241,8 @@ Command eval() {
           "guard, "
           "precision, behaviour, time; or accepted), reason, errors (file, line, message, around), max_error (in parts "
           "of "
-          "what is allowed), time_ns, caches, speedup (by rival: median, low, high, pairs, claimed; of a framework, "
-          "less "
+          "what is allowed), time_ns, caches, warm_time_ns (on a GPU, where time_ns is of cold caches), speedup (by "
+          "rival: median, low, high, pairs, claimed, on a GPU warm; of a framework, less "
           "the cost of calling it, and in called as called: version, median, low, high, time_ns, overhead_ns, "
           "overhead_decides), left_out (by rival whose time does not count: version, why), roof_fraction, noise, "
           "isolation, varies, kept.\n\n"
@@ -280,11 +271,13 @@ Command eval() {
             .completes = Completes::file},
            {.name = "--set", .value = "NAME=VALUE", .help = "sets a tunable, `compiler` or `flags`", .repeated = true},
            {.name = "--threads", .value = "N", .help = "threads that the kernel may use (1)"},
-           {.name = "--cold", .help = "time with cold caches instead of warm ones"},
+           {.name = "--cold",
+            .help = "time with cold caches instead of warm ones (a GPU's kernels always are, and with both)"},
            {.name = "--budget", .value = "S", .help = "seconds that timing may take (2, in a batch 0.06)"},
            {.name = "--pairs", .value = "N", .help = "time exactly N pairs"},
            {.name = "--untimed", .help = "stop when the kernel is known to be right"},
            {.name = "--build-only", .help = "stop when the kernel is built; needs no GPU for one of a GPU"},
+           {.name = "--sanitize", .help = "run it under compute-sanitizer (of a GPU), on its own and small shapes"},
            {.name = "--fresh", .help = "judge again what was judged before"},
            {.name = "--batch",
             .value = "FILE",

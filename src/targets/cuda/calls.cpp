@@ -37,6 +37,9 @@ Status CudaCalls::lay_out_parts(const targets::Instance& instance, std::span<con
   places_.assign(places.begin(), places.end());
   slots_.clear();
   index_.assign(places.size(), {});
+  std::vector<std::uint64_t> outputs;
+  for (const TensorType& type : instance.outputs) outputs.push_back(type.bytes());
+  output_bytes_.assign(places.size(), outputs);
   std::uint64_t end = 0;
   for (std::size_t call = 0; call < places.size(); ++call) {
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -82,6 +85,43 @@ void CudaCalls::erase(std::size_t call, std::size_t input) {
   assert(!slot.drawn);
   std::memset(memory_.at(slot.offset), 0, slot.size_bytes);
   ++slot.version;
+}
+
+std::optional<targets::SharedCalls> CudaCalls::shared_with(const targets::Outputs& outputs) const {
+  const auto* theirs = dynamic_cast<const FrameworkOutputs*>(&outputs);
+  if (theirs == nullptr) return std::nullopt;
+  targets::SharedCalls shared{.inputs_file = memory_.file(), .outputs_file = theirs->memory().file(), .calls = {}};
+  for (std::size_t call = 0; call < index_.size(); ++call) {
+    targets::SharedCalls::Call& one = shared.calls.emplace_back();
+    for (const std::size_t index : index_[call]) one.inputs.push_back(slots_[index].offset);
+    one.outputs = theirs->offsets()[call];
+  }
+  return shared;
+}
+
+Result<std::unique_ptr<targets::Outputs>> FrameworkOutputs::make(const CudaCalls& calls) {
+  auto made = std::make_unique<FrameworkOutputs>();
+  made->bytes_ = calls.output_bytes();
+  std::uint64_t end = 0;
+  for (const std::vector<std::uint64_t>& call : made->bytes_) {
+    std::vector<std::uint64_t>& offsets = made->offsets_.emplace_back();
+    for (const std::uint64_t bytes : call) {
+      offsets.push_back(end);
+      end = (end + bytes + 63) / 64 * 64;
+    }
+  }
+  KW_CHECK(made->memory_.resize(end));
+  return std::unique_ptr<targets::Outputs>(std::move(made));
+}
+
+void FrameworkOutputs::poison(std::size_t call, std::uint8_t value, bool) {
+  for (std::size_t i = 0; i < offsets_[call].size(); ++i) {
+    std::memset(memory_.at(offsets_[call][i]), value, bytes_[call][i]);
+  }
+}
+
+void FrameworkOutputs::read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const {
+  std::memcpy(bytes.data(), memory_.at(offsets_[call][output]), bytes.size());
 }
 
 }  // namespace kw::cuda

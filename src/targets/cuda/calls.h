@@ -50,7 +50,8 @@ class CudaCalls final : public targets::Calls {
   void draw(std::size_t call, std::size_t input, const ops::Recipe& recipe);
   void surround(std::size_t call, std::size_t input, std::uint8_t before, std::uint8_t after) override;
   void erase(std::size_t call, std::size_t input) override;
-  std::optional<targets::SharedCalls> shared_with(const targets::Outputs&) const override { return std::nullopt; }
+  std::optional<targets::SharedCalls> shared_with(const targets::Outputs& outputs) const override;
+  const std::vector<std::vector<std::uint64_t>>& output_bytes() const { return output_bytes_; }
 
   const std::vector<targets::Placement>& places() const { return places_; }
   const Slot& slot(std::size_t call, std::size_t input) const { return slots_[index_[call][input]]; }
@@ -64,7 +65,26 @@ class CudaCalls final : public targets::Calls {
   SharedMemory memory_;
   std::vector<targets::Placement> places_;
   std::vector<Slot> slots_;
-  std::vector<std::vector<std::size_t>> index_;  // by call and input; of a constant one for all calls
+  std::vector<std::vector<std::size_t>> index_;           // by call and input; of a constant one for all calls
+  std::vector<std::vector<std::uint64_t>> output_bytes_;  // by call
+};
+
+// Where a framework leaves what it made of some calls: memory of the host, which it shares.
+class FrameworkOutputs final : public targets::Outputs {
+ public:
+  static Result<std::unique_ptr<targets::Outputs>> make(const CudaCalls& calls);
+
+  void poison(std::size_t call, std::uint8_t value, bool around) override;
+  // Frameworks are trusted to keep to their outputs.
+  Reason overrun(std::size_t, std::uint8_t) const override { return {}; }
+  void read(std::size_t call, std::size_t output, std::span<std::byte> bytes) const override;
+
+  const SharedMemory& memory() const { return memory_; }
+  const std::vector<std::vector<std::uint64_t>>& offsets() const { return offsets_; }
+
+ private:
+  SharedMemory memory_;
+  std::vector<std::vector<std::uint64_t>> offsets_, bytes_;  // by call and output
 };
 
 }  // namespace kw::cuda

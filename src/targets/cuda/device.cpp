@@ -9,6 +9,8 @@
 #include "targets/cuda/driver.h"
 #include "targets/cuda/emulated/device.h"
 #include "targets/cuda/loaded.h"
+#include "targets/cuda/roofs.h"
+#include "targets/cuda/sanitizer.h"
 
 namespace kw::cuda {
 namespace {
@@ -19,13 +21,6 @@ using targets::Warmth;
 // What is compiled for where there is no GPU to ask.
 constexpr char kUsualArchitecture[] = "sm_90a";
 constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{32} << 20;
-
-// Instructions of Hopper and later that are not promised to last need the letter.
-std::string architecture_of(const Json& facts) {
-  if (facts.empty()) return kUsualArchitecture;
-  const int major = facts.at("major").get<int>(), minor = facts.at("minor").get<int>();
-  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
-}
 
 // One at a time on a GPU, also of several kw.
 class GpuTurn final : public targets::Turn {
@@ -71,7 +66,17 @@ class GpuTurn final : public targets::Turn {
   Reason late_;  // of writing inputs, said with the lap
 };
 
+// Of a kernel under tools, with starting them.
+constexpr auto kMostToolTime = 240s;
+
 }  // namespace
+
+// Instructions of Hopper and later that are not promised to last need the letter.
+std::string architecture_of(const Json& facts) {
+  if (facts.empty()) return kUsualArchitecture;
+  const int major = facts.at("major").get<int>(), minor = facts.at("minor").get<int>();
+  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+}
 
 Result<std::unique_ptr<targets::Device>> CudaDevice::open(const std::string& name) {
   if (name == kEmulated) return EmulatedCuda::open();
@@ -109,8 +114,8 @@ Result<std::unique_ptr<targets::Calls>> CudaDevice::make_calls() {
   return std::unique_ptr<targets::Calls>(new CudaCalls());
 }
 
-Result<std::unique_ptr<targets::Outputs>> CudaDevice::make_outputs(const targets::Calls&) {
-  return fail("frameworks do not share memory with a GPU's kernels");
+Result<std::unique_ptr<targets::Outputs>> CudaDevice::make_outputs(const targets::Calls& calls) {
+  return FrameworkOutputs::make(dynamic_cast<const CudaCalls&>(calls));
 }
 
 Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::Built& built, const targets::Calls&,
@@ -131,7 +136,42 @@ std::uint64_t CudaDevice::group_bytes() const {
   return (facts_.empty() ? kUsualCacheBytes : facts_.value("l2_bytes", kUsualCacheBytes)) / 2;
 }
 
-std::optional<double> CudaDevice::least_time_ns(const Cost&, int) const { return std::nullopt; }
+std::optional<double> CudaDevice::least_time_ns(const Cost& cost, int) const {
+  const auto least = least_time(name_, cost);
+  return least.ok() ? std::optional(least->ns()) : std::nullopt;
+}
+
+Result<std::vector<targets::ToolFindings>> CudaDevice::sanitize(const targets::Built& built,
+                                                                std::span<const targets::SanitizedCall> calls) {
+  KW_TRY(const std::string program, find_sanitizer());
+  if (facts_.empty()) return fail("{}", why_no_gpu());
+  const auto& kernel = dynamic_cast<const CudaBuilt&>(built);
+  std::vector<targets::ToolFindings> all;
+  for (const char* tool : kSanitizerTools) {
+    KW_TRY(const Descriptor log, sandbox::memory_file(std::string()));
+    const Clock::time_point deadline = Clock::now() + kMostToolTime;
+    KW_TRY(auto worker, WorkerProcess::start(number_, sanitizer_words(program, tool), log.get()));
+    KW_TRY(const auto loaded,
+           LoadedCuda::open_under_tools(pool_, builder_.sandbox(), kernel, referee_, std::move(worker)));
+    Reason stopped = loaded->finish_loading(deadline);
+    for (const targets::SanitizedCall& call : calls) {
+      if (!stopped.empty()) break;
+      CudaCalls memory;
+      Random random(1);
+      const targets::Placement place[] = {targets::Placement::aligned};
+      KW_CHECK(memory.lay_out(*call.instance, place, random));
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) memory.write(0, i, call.inputs[i]);
+      KW_TRY(stopped, loaded->arrange(memory, *call.instance, deadline));
+      if (stopped.empty()) stopped = loaded->run(0, 1, deadline);
+    }
+    loaded->finish(deadline);
+    const auto text = sandbox::content_of(log, 16 << 20);
+    targets::ToolFindings& found = all.emplace_back(findings_in(tool, text.ok() ? *text : ""));
+    // A kernel that the tool has stopped is what it tells of.
+    if (found.count == 0 && !stopped.empty()) found.problem = kw::text_of(stopped);
+  }
+  return all;
+}
 
 std::uint64_t CudaDevice::device_memory_bytes() const {
   return facts_.empty() ? 0 : facts_.value("memory_bytes", std::uint64_t{0});

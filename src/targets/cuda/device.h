@@ -8,6 +8,9 @@
 
 namespace kw::cuda {
 
+// What NVRTC builds for, of a worker's facts of its GPU: "sm_90a". Without a GPU the usual one.
+std::string architecture_of(const Json& facts);
+
 class CudaDevice final : public targets::Device, public targets::LargeShapes {
  public:
   // Also where there is no GPU: then it builds, and whatever wants to run says why it cannot.
@@ -25,6 +28,9 @@ class CudaDevice final : public targets::Device, public targets::LargeShapes {
   std::uint64_t group_bytes() const override;
   // A graph's launch costs little beside even this many short calls, and inputs are drawn for each.
   std::size_t most_calls() const override { return 17; }
+  bool times_cold_and_warm() const override { return true; }
+  Result<std::vector<targets::ToolFindings>> sanitize(const targets::Built& built,
+                                                      std::span<const targets::SanitizedCall> calls) override;
   std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
   bool alive() override;
   Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {

@@ -62,6 +62,16 @@ Result<std::unique_ptr<LoadedCuda>> LoadedCuda::open(WorkerPool& pool, const san
   return loaded;
 }
 
+Result<std::unique_ptr<LoadedCuda>> LoadedCuda::open_under_tools(WorkerPool& pool, const sandbox::Sandbox& sandbox,
+                                                                 const CudaBuilt& built, Referee& referee,
+                                                                 std::unique_ptr<WorkerProcess> worker) {
+  std::unique_ptr<LoadedCuda> loaded(new LoadedCuda(pool, built, referee));
+  loaded->worker_ = std::move(worker);
+  loaded->under_tools_ = true;
+  KW_TRY(loaded->plans_, PlanRunner::open(sandbox, *built.plan));
+  return loaded;
+}
+
 LoadedCuda::~LoadedCuda() { pool_.give_back(std::move(worker_)); }
 
 Reason LoadedCuda::ask(const Json& request, std::span<const int> files, Clock::time_point deadline,
@@ -145,12 +155,13 @@ Result<Reason> LoadedCuda::arrange(const targets::Calls& calls, const targets::I
   KW_CHECK(output_memory_.resize(largest));
   const int files[] = {calls_->memory().file(), output_memory_.file()};
   Json answer;
-  const Clock::time_point own = Clock::now() + kMostOwnTime;
+  const Clock::time_point own = under_tools_ ? deadline : Clock::now() + kMostOwnTime;
   Reason arranged = ask({{"ask", "arrange"},
                          {"places", std::move(places)},
                          {"inputs", std::move(inputs)},
                          {"outputs", std::move(outputs)},
-                         {"plan", json_of(plan)}},
+                         {"plan", json_of(plan)},
+                         {"exact", under_tools_}},
                         files, own, &answer);
   if (!arranged.empty()) return arranged;
   written_.assign(calls_->slot_count(), 0);
@@ -250,7 +261,8 @@ Reason LoadedCuda::poison_scratch(std::uint8_t value, Clock::time_point deadline
 }
 
 Reason LoadedCuda::run(std::size_t first, std::size_t count, Clock::time_point deadline) {
-  if (Reason reason = write_inputs(calls_->count(), Clock::now() + kMostOwnTime); !reason.empty()) return reason;
+  const Clock::time_point own = under_tools_ ? deadline : Clock::now() + kMostOwnTime;
+  if (Reason reason = write_inputs(calls_->count(), own); !reason.empty()) return reason;
   Json inputs = Json::array();
   for (std::size_t call = first; call < first + count; ++call) {
     for (std::size_t i = 0; i < instance_->inputs.size(); ++i) {
@@ -288,7 +300,9 @@ targets::Lap LoadedCuda::time(std::size_t first, std::size_t count, targets::War
   Json answer;
   lap.reason = ask({{"ask", "time"}, {"first", first}, {"count", count}, {"cold", warmth == targets::Warmth::cold}}, {},
                    deadline, &answer);
-  if (lap.reason.empty()) lap.ns = answer.value("ns", 0.0);
+  if (!lap.reason.empty()) return lap;
+  lap.ns = answer.value("ns", 0.0);
+  if (answer.contains("warm_ns")) lap.warm_ns = answer.value("warm_ns", 0.0);
   return lap;
 }
 

@@ -14,6 +14,11 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
  public:
   static Result<std::unique_ptr<LoadedCuda>> open(WorkerPool& pool, const sandbox::Sandbox& sandbox,
                                                   const CudaBuilt& built, Referee& referee);
+  // In a process that is the kernel's own from the beginning, whose tensors lie exactly where the driver's tools see
+  // their ends.
+  static Result<std::unique_ptr<LoadedCuda>> open_under_tools(WorkerPool& pool, const sandbox::Sandbox& sandbox,
+                                                              const CudaBuilt& built, Referee& referee,
+                                                              std::unique_ptr<WorkerProcess> worker);
   ~LoadedCuda() override;
 
   Reason finish_loading(Clock::time_point deadline) override;
@@ -26,6 +31,8 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   targets::FoundShape found_shape(std::size_t call, std::size_t output) const override;
   Reason behaviour() override { return {}; }
 
+  // Ends its process in peace.
+  void finish(Clock::time_point deadline) { worker_->finish(deadline); }
   // Brings what changed of the first calls' inputs to the GPU.
   Reason write_inputs(std::size_t calls, Clock::time_point deadline);
   // As LargeShapes::check.
@@ -49,6 +56,7 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   WorkerPool& pool_;
   Referee& referee_;
   std::string cubin_;
+  bool under_tools_ = false;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<PlanRunner> plans_;
   Json facts_;

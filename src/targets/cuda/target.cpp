@@ -9,6 +9,7 @@
 #include "targets/cuda/driver.h"
 #include "targets/cuda/emulated/device.h"
 #include "targets/cuda/plain.h"
+#include "targets/cuda/roofs.h"
 
 namespace kw::targets {
 namespace {
@@ -40,11 +41,18 @@ Target cuda() {
       .names = "cuda:0, cuda:emulated",
       .missing = [](const std::string& device) { return device == kw::cuda::kEmulated ? "" : kw::cuda::why_no_gpu(); },
       .facts = kw::cuda::device_facts,
+      .known_roofs = kw::cuda::known_roofs,
+      .measure_roofs = kw::cuda::measure_roofs,
+      .least_time = [](const std::string& device, const Cost& cost, int) { return kw::cuda::least_time(device, cost); },
       .tools = kw::cuda::tools,
       .build_options = kw::cuda::build_options,
       .plain_kernel = kw::cuda::plain_kernel,
       .techniques = "cuda",
-      .compose = kw::cuda::composed_kernel};
+      .compose = kw::cuda::composed_kernel,
+      .gpu = [](const std::string& device) -> std::optional<int> {
+        const auto number = kw::cuda::gpu_number(device);
+        return number.ok() ? std::optional(*number) : std::nullopt;
+      }};
 }
 
 }  // namespace kw::targets

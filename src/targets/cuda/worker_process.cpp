@@ -20,14 +20,18 @@ constexpr std::size_t kMostKept = 6;
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int device) {
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int device, const std::vector<std::string>& under,
+                                                            int out) {
   KW_TRY(const std::filesystem::path program, cpu::find_part("kw-cuda-worker"));
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return fail("no socket for a worker");
   Descriptor ours(ends[0]);
   const Descriptor theirs(ends[1]);
-  KW_TRY(const pid_t pid, start_program({.words = {program.string(), std::to_string(device)},
+  std::vector<std::string> words = under;
+  words.insert(words.end(), {program.string(), std::to_string(device)});
+  KW_TRY(const pid_t pid, start_program({.words = std::move(words),
                                          .variables = {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_CACHE_DISABLE=0"},
+                                         .out = out,
                                          .third = theirs.get()}));
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess());
   worker->pid_ = pid;
@@ -37,9 +41,23 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int device) {
 
 WorkerProcess::~WorkerProcess() { end(); }
 
+void WorkerProcess::finish(Clock::time_point deadline) {
+  if (pid_ <= 0) return;
+  socket_ = Descriptor();
+  int status = 0;
+  while (Clock::now() < deadline) {
+    if (::waitpid(pid_, &status, WNOHANG) != 0) {
+      pid_ = 0;
+      return;
+    }
+    ::usleep(10'000);
+  }
+  end();
+}
+
 void WorkerProcess::end() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);  // with what it was run by, which is of its group
   // The driver takes back a hanging kernel's context before the process is gone, which may take seconds: it is waited
   // for, or the next kernel would find the GPU busy.
   int status = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -19,7 +20,9 @@ using targets::Clock;
 
 class WorkerProcess {
  public:
-  static Result<std::unique_ptr<WorkerProcess>> start(int device);
+  // `under`: words of a program that runs it, such as compute-sanitizer, which prints into the file `out`; empty: none.
+  static Result<std::unique_ptr<WorkerProcess>> start(int device, const std::vector<std::string>& under = {},
+                                                      int out = -1);
   ~WorkerProcess();
 
   // What the GPU is; an Error where the driver has none for us. Waited for once.
@@ -30,6 +33,8 @@ class WorkerProcess {
   // Why the last request got no answer.
   bool timed_out() const { return timed_out_; }
   void end();
+  // Lets it end by itself, so that what runs it can tell what it saw.
+  void finish(Clock::time_point deadline);
 
  private:
   WorkerProcess() = default;

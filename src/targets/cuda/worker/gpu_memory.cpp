@@ -11,6 +11,13 @@ GpuMemory::GpuMemory(const api::Functions& driver, int device) : driver_(driver)
 }
 
 Result<Region> GpuMemory::take(std::size_t size_bytes) {
+  if (exact_) {
+    Region region{.size_bytes = size_bytes};
+    if (const auto result = driver_.cuMemAlloc_v2(&region.begin, std::max<std::size_t>(size_bytes, 1))) {
+      return fail("no {} MiB of the GPU's memory: {}", size_bytes >> 20, text_of(driver_, result));
+    }
+    return region;
+  }
   const std::size_t whole = std::max((size_bytes + page_bytes_ - 1) / page_bytes_, std::size_t{1}) * page_bytes_;
   if (const auto found = free_.find(whole); found != free_.end()) {
     const Region region = found->second;
@@ -26,7 +33,7 @@ Result<Region> GpuMemory::take(std::size_t size_bytes) {
 }
 
 void GpuMemory::give_back(const Region& region) {
-  if (region.size_bytes > 0) free_.emplace(region.size_bytes, region);
+  if (region.size_bytes > 0 && region.reserved != 0) free_.emplace(region.size_bytes, region);
 }
 
 void GpuMemory::trim() {

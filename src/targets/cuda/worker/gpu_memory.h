@@ -40,6 +40,8 @@ class GpuMemory {
   void give_back(const Region& region);
   // A tensor in the way that `place` says.
   Result<Buffer> place(std::size_t size_bytes, std::size_t element_bytes, targets::Placement place);
+  // From now on each region is an allocation of just its size, which is never handed out again: for the driver's tools.
+  void be_exact(bool exact) { exact_ = exact; }
   // Ends what is not in use.
   void trim();
 
@@ -48,6 +50,7 @@ class GpuMemory {
 
   const api::Functions& driver_;
   int device_;
+  bool exact_ = false;
   std::size_t page_bytes_ = std::size_t{2} << 20;
   std::multimap<std::size_t, Region> free_;
 };
