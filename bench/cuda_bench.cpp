@@ -11,12 +11,13 @@
 //   kw_cuda_bench judged-drafts [TASK PART]   the same of the kernels that a search begins with
 //   kw_cuda_bench emulated [TASK PART] the same on small shapes on an emulated GPU, which every machine has
 //   kw_cuda_bench emulated-drafts [TASK PART]   the same of the kernels that a search begins with
+//   kw_cuda_bench wide [TASK PART]     judges the references in float64 that are used for shapes too large for the
+//                                      CPU's
+//   kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU
 //   kw_cuda_bench torch [TASK PART]    runs PyTorch's translation of every task on the GPU, eagerly, and holds its
 //                                      answers against the references: which are right, wrong, or not translated
 //   kw_cuda_bench torch_compile [TASK PART]   the same through torch.compile
-//   kw_cuda_bench wide [TASK PART]     judges the references in float64 that are used for shapes too large for the
-//   CPU's kw_cuda_bench emulated-wide [TASK PART]   the same on an emulated GPU kw_cuda_bench noise                a
-//   kernel against its copy, small and large: what the clock claims where nothing
+//   kw_cuda_bench noise                a kernel against its copy, small and large: what the clock claims where nothing
 //                                      differs
 //   kw_cuda_bench large [TASK PART]    tasks that the host cannot afford, at full size: the first draft (or, where it
 //                                      does not build, the plain kernel), judged and timed against its copy
@@ -367,7 +368,6 @@ int run(const std::vector<std::string>& words) {
     }
     return for_all(tasks, cores, [&](const Task& task) { return judged(*judge, task); });
   }
-  if (mode.starts_with("torch")) return torch(judge->device(), mode, tasks);
   if (mode == "large") {
     return for_all(tasks, 1, [&](const Task& task) { return judged_at_full_size(*judge, task); });
   }
@@ -376,11 +376,8 @@ int run(const std::vector<std::string>& words) {
   if (mode == "noise") return noise(*judge);
   if (mode == "speed") return speed(*judge);
   fmt::print(stderr,
-             "kw_cuda_bench "
-             "build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|large|torch|"
-             "torch_compile|beside-torch|"
-             "noise|speed "
-             "[TASK PART]\n");
+             "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|"
+             "torch|torch_compile|large|beside-torch|noise|speed [TASK PART]\n");
   return 2;
 }
 

@@ -2,8 +2,9 @@
 
     python3 bench/low_rank.py KW [TURNS]
 
-KW is the program kw. Whole layers and their factors are judged in turn, TURNS times (3), each with the technique
-product_few_rows; what is promised is the ratio of their numbers, and what is reached the median ratio of their times.
+KW is the program kw. Whole layers and their factors are judged in turn, TURNS times (3), each time anew, each with the technique
+product_few_rows; what is promised is the ratio of their numbers, and what is reached the median ratio of their times in a turn,
+with the least and the largest.
 """
 import json
 import os
@@ -25,7 +26,7 @@ def main():
         subprocess.run([kw, "init", task, "--technique", "product_few_rows", "--out", f"{folder}/{task}.cpp"], check=True, capture_output=True)
     for _ in range(turns):
         for task in tasks:
-            said = subprocess.run([kw, "eval", task, f"{folder}/{task}.cpp", "--rival", "none", "--json"], capture_output=True, text=True).stdout
+            said = subprocess.run([kw, "eval", task, f"{folder}/{task}.cpp", "--rival", "none", "--fresh", "--no-store", "--json"], capture_output=True, text=True).stdout
             verdict = json.loads(said)
             if not verdict["accepted"]:
                 raise SystemExit(f"{task}: {verdict.get('reason')}")
@@ -36,8 +37,11 @@ def main():
         for task, rank in thin.items():
             numbers = rank * (inputs + outputs)
             promised = inputs * outputs / numbers
-            reached = statistics.median(a / b for a, b in zip(times[whole], times[task]))
-            print(f"| {task} | {numbers:,} | {statistics.median(times[task]) / 1000:.1f} us | {promised:.2f} | {reached:.2f} | {reached / promised:.2f} |")
+            turns_reached = sorted(a / b for a, b in zip(times[whole], times[task]))
+            reached = statistics.median(turns_reached)
+            spread = f"{turns_reached[0] / promised:.2f} to {turns_reached[-1] / promised:.2f}"
+            print(f"| {task} | {numbers:,} | {statistics.median(times[task]) / 1000:.1f} us | {promised:.2f} | {reached:.2f} | "
+                  f"{reached / promised:.2f} ({spread}) |")
 
 
 main()

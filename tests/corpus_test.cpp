@@ -48,6 +48,13 @@ TEST(CorpusCommand, PlansTheSameForASeed) {
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_EQ(std::ranges::count(first.out, '\n'), 8);
   EXPECT_EQ(first.out, run_kw({"corpus", "build", "--plan", "--count", "8", "--seed", "3", "--json"}).out);
+  std::istringstream lines(first.out);
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    EXPECT_TRUE(json["prompt"].text().ends_with(json["task_text"].text())) << line;
+    EXPECT_NE(json["answer"].text().find("KW_KERNEL("), std::string::npos) << line;
+    EXPECT_EQ(json["split"] == "held_out", !json["unseen"].is_null()) << line;
+  }
 }
 
 TEST(GymCommand, PrintsWhatAModelIsAsked) {

@@ -3,12 +3,18 @@
 // without such a folder has the language of another one, and is tried with its kernels.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "base/files.h"
 #include "ops/draw.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
 
 namespace kw::targets {
+
+// Or a list of the tests shows the bytes of each.
+void PrintTo(const Target& target, std::ostream* out) { *out << target.name; }
+
 namespace {
 
 using namespace std::chrono_literals;

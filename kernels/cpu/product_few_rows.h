@@ -24,8 +24,13 @@ using simd::Floats;
 using simd::kLanes;
 inline constexpr int kPanel = FEW_VECTORS * kLanes;
 
-// Vectors in a row of the panel that begins `columns` before the end: the last panel is as narrow as it can be.
-inline int64_t vectors_of(int64_t columns) { return std::min<int64_t>(FEW_VECTORS, (columns + kLanes - 1) / kLanes); }
+// Vectors in a row of the panel that begins `columns` before the end. What does not fill a panel is part of the one
+// before it: a panel of one or two vectors would wait for its sums and not for memory.
+inline constexpr int kWidest = 2 * FEW_VECTORS - 1;
+inline int64_t vectors_of(int64_t columns) {
+  const int64_t left = (columns + kLanes - 1) / kLanes;
+  return left <= kWidest ? left : FEW_VECTORS;
+}
 
 inline int64_t packed_size(int64_t depth, int64_t n) { return (n + kLanes - 1) / kLanes * kLanes * depth; }
 
@@ -36,8 +41,8 @@ inline const float* packed(const kw::Call& call, const float* from, int64_t row,
   if (2 * n < kPanel) return nullptr;
   float* const panels = call.keep<float>(packed_size(depth, n));
   float* to = panels;
-  for (int64_t j = 0; j < n; j += kPanel) {
-    const int64_t width = vectors_of(n - j) * kLanes;
+  for (int64_t j = 0, width = 0; j < n; j += width) {
+    width = vectors_of(n - j) * kLanes;
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t i = 0; i < width; ++i) *to++ = j + i < n ? from[k * row + (j + i) * step] : 0;
     }
@@ -60,7 +65,7 @@ template <int kRows, int kVectors>
   product::store_part(&sums[0][0][0], kVectors * kLanes, kRows, to);
 }
 
-template <int kRows, int kVectors = FEW_VECTORS>
+template <int kRows, int kVectors = kRows == 1 ? kWidest : FEW_VECTORS>
 inline void tile_of(int64_t vectors, product::Left a, const float* panel, int64_t depth, product::Result to) {
   if constexpr (kVectors > 1) {
     if (vectors < kVectors) return tile_of<kRows, kVectors - 1>(vectors, a, panel, depth, to);
@@ -71,7 +76,7 @@ inline void tile_of(int64_t vectors, product::Left a, const float* panel, int64_
 inline void multiply(const kw::Node& node, int64_t m, int64_t depth, product::Left a, const float* all_panels,
                      product::Result y) {
   const product::Finish& all = *y.finish;
-  const int64_t count = (y.columns + kPanel - 1) / kPanel;
+  const int64_t count = std::max<int64_t>(1, (y.columns + kLanes - 1) / kLanes / FEW_VECTORS);
   const auto panel = [&](int64_t p) {
     const int64_t j = p * kPanel;
     const float* const panels = all_panels + j * depth;
@@ -80,7 +85,7 @@ inline void multiply(const kw::Node& node, int64_t m, int64_t depth, product::Le
       const product::Finish finish = all.at(i, j);
       product::Result to = y.at(i, j);
       to.finish = &finish;
-      if (m - i >= 4) {
+      if (m - i >= 4 && vectors <= FEW_VECTORS) {
         tile_of<4>(vectors, a.at(i, 0), panels, depth, to);
         i += 4;
       } else {

@@ -1,92 +1,136 @@
-// Channels over a whole batch: blocks sum parts of each channel, then the squares around the mean, then all elements
+// Channels over a whole batch: blocks find the moments of parts of each channel in one pass, and then all elements
 // are moved and scaled; with given statistics the last of these alone.
 //
 // serves: BatchNormalization
 // types: float32
-// when: outputs == 1
 // order: 10
 // fuses: before, after
 #pragma once
 
-#include "parts/warps.cuh"
+#include "parts/rows.cuh"
 
 KW_TUNE(BATCH_BLOCK, 256, 128, 256, 512);
 
 constexpr int threads = BATCH_BLOCK;
-constexpr int kernels = 3;
+constexpr int kernels = 2, BatchNormalization_results = 3;
 
 struct BatchNormalization_node {
-  int64_t images, channels, size, training, parts;
-  float epsilon;
+  int64_t images, channels, size, training;
+  int64_t parts, each;  // of a channel of an image, and elements of one
+  int64_t flat;         // images are small: threads go over all of them
+  float epsilon, momentum;
 };
 
 #ifdef __CUDACC__
-// Kernel 0 sums a channel's elements, 1 their squares around the mean, 2 writes the results. room: sums by part and
-// channel, then squares.
+// Kernel 0 finds the moments of a channel's parts, 1 writes the results. room: moments by part and channel.
 template <int kernel, class X, class Y>
 __device__ void BatchNormalization(const BatchNormalization_node& of, const X& x, const float* scale, const float* bias,
-                                   const float* mean, const float* variance, const Y& y, unsigned char* room) {
-  float* const sums = reinterpret_cast<float*>(room);
-  float* const squares = sums + of.parts * of.channels;
-  const float count = float(of.images) * float(of.size);
-  const auto total = [&](const float* of_parts, int64_t channel) {
-    float sum = 0;
-    for (int64_t part = 0; part < of.parts; ++part) sum += of_parts[part * of.channels + channel];
-    return sum;
+                                   const float* mean, const float* variance, const Y& y, float* new_mean,
+                                   float* new_variance, unsigned char* room) {
+  Moments* const moments = reinterpret_cast<Moments*>(room);
+  const auto moments_of = [&](int64_t channel) {
+    Moments whole = moments[channel];
+    for (int64_t part = 1; part < of.parts; ++part) whole.add(moments[part * of.channels + channel]);
+    return whole;
   };
-  if constexpr (kernel < 2) {
+  const bool fours = of.size % 4 == 0;
+  if constexpr (kernel == 0) {
+    // A part of every image of the channel.
+    const int64_t begin = blockIdx.y * of.each, left = of.size - begin, width = left < of.each ? left : of.each;
     for (int64_t channel = blockIdx.x; channel < of.channels; channel += gridDim.x) {
-      const float centre = kernel == 0 ? 0.0f : total(sums, channel) / count;
-      float sum = 0;
-      // A part of every image of the channel.
-      const int64_t each = (of.size + of.parts - 1) / of.parts, begin = blockIdx.y * each;
-      const int64_t end = begin + each < of.size ? begin + each : of.size;
-      const int64_t width = end > begin ? end - begin : 0;
-      for (int64_t k = threadIdx.x; k < of.images * width; k += threads) {
-        const float value = float(x((k / width * of.channels + channel) * of.size + begin + k % width)) - centre;
-        sum += kernel == 0 ? value : value * value;
+      Moments own{0, 0, 0};
+      if (of.flat != 0) {
+        for (int64_t k = threadIdx.x; k < of.images * of.size; k += threads) {
+          const float value = x((k / of.size * of.channels + channel) * of.size + k % of.size);
+          own.add(&value, Known<1>());
+        }
+      } else {
+        for (int64_t image = 0; image < of.images; ++image) {
+          each_few<threads>(x, (image * of.channels + channel) * of.size + begin, width, 1, fours,
+                            [&](const float* values, auto count) { own.add(values, count); });
+        }
       }
-      sum = joined<threads>(sum, shared_floats(), JoinSum());
-      if (threadIdx.x == 0) (kernel == 0 ? sums : squares)[blockIdx.y * of.channels + channel] = sum;
+      own = joined_moments<threads>(own, float(of.images * width), shared_floats());
+      if (threadIdx.x == 0) moments[blockIdx.y * of.channels + channel] = own;
       __syncthreads();
     }
   } else {
-    const int64_t results = of.images * of.channels;
-    for (int64_t line = blockIdx.x; line < results; line += gridDim.x) {
-      const int64_t channel = line % of.channels;
-      const float middle = of.training != 0 ? total(sums, channel) / count : mean[channel];
-      const float spread = of.training != 0 ? total(squares, channel) / count : variance[channel];
-      const float factor = scale[channel] / sqrtf(spread + of.epsilon), shift = bias[channel];
-      for (int64_t k = int64_t(blockIdx.y) * threads + threadIdx.x; k < of.size; k += int64_t(gridDim.y) * threads) {
-        const int64_t i = line * of.size + k;
-        y(i, (float(x(i)) - middle) * factor + shift);
+    // What training leaves behind: the old statistic and the batch's, mixed.
+    if (of.training != 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+      for (int64_t channel = blockIdx.x; channel < of.channels; channel += gridDim.x) {
+        const Moments whole = of.parts > 0 ? moments_of(channel) : Moments{0, not_a_number(), not_a_number()};
+        const float old = of.momentum, now = 1 - of.momentum;
+        if (new_mean != nullptr) new_mean[channel] = old * mean[channel] + now * whole.mean;
+        if (new_variance != nullptr)
+          new_variance[channel] = old * variance[channel] + now * (whole.squares / whole.count);
       }
+    }
+    const int64_t begin = blockIdx.y * of.each, left = of.size - begin, width = left < of.each ? left : of.each;
+    // A channel's elements less `middle`, times `factor`, plus `shift`.
+    struct Move {
+      float middle, factor, shift;
+    };
+    const auto move_of = [&](int64_t channel) {
+      float middle, around;
+      if (of.training != 0) {
+        const Moments whole = moments_of(channel);
+        middle = whole.mean, around = whole.squares / whole.count;
+      } else {
+        middle = mean[channel], around = variance[channel];
+      }
+      return Move{middle, scale[channel] / sqrtf(around + of.epsilon), bias[channel]};
+    };
+    const int64_t lines = of.images * of.channels;
+    if (of.flat != 0) {
+      const int64_t step = int64_t(gridDim.x) * threads;
+      for (int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x; i < lines * of.size; i += step) {
+        const Move move = move_of(i / of.size % of.channels);
+        y(i, (float(x(i)) - move.middle) * move.factor + move.shift);
+      }
+      return;
+    }
+    for (int64_t line = blockIdx.x; line < lines; line += gridDim.x) {
+      const Move move = move_of(line % of.channels);
+      write_few<threads>(x, nullptr, y, line * of.size + begin, width, 1, fours,
+                         [&](int64_t, float* values, auto count) {
+#pragma unroll
+                           for (int j = 0; j < count.value; ++j)
+                             values[j] = (values[j] - move.middle) * move.factor + move.shift;
+                         });
     }
   }
 }
 #else
 inline BatchNormalization_node BatchNormalization_plan(const kw::Node& node, Steps& steps, kw::Shape* y, const Given& x,
-                                                       const Given&, const Given&, const Given&, const Given&) {
+                                                       const Given&, const Given&, const Given& mean, const Given&) {
   y[0] = x.shape;
+  y[1] = y[2] = mean.shape;
   const int first = x.shape.rank < 2 ? x.shape.rank : 2;
   BatchNormalization_node of{x.shape[0],
                              x.shape.rank == 1 ? 1 : x.shape[1],
                              x.shape.count(first, x.shape.rank),
                              node.integer("training_mode"),
-                             1,
-                             static_cast<float>(node.real("epsilon", 1e-5))};
-  if (x.shape.count() == 0) return of;
-  if (of.training != 0) {
-    const int64_t wanted = kw::blocks(132 * 4, of.channels), possible = kw::blocks(of.size, threads);
-    of.parts = wanted < possible ? wanted : possible;
-    of.parts = kw::blocks(of.size, kw::blocks(of.size, of.parts));
-    steps.room = 2 * of.parts * of.channels * 4;
-    for (int kernel = 0; kernel < 2; ++kernel) {
-      steps.add(kernel, kw::Dim3(few_blocks(of.channels, 1 << 20), of.parts), threads / 32 * 4);
-    }
+                             0,
+                             0,
+                             x.shape.count(first, x.shape.rank) < threads * 2,
+                             static_cast<float>(node.real("epsilon", 1e-5)),
+                             static_cast<float>(node.real("momentum", 0.9))};
+  if (x.shape.count() == 0) {
+    of.images = 0;  // there is nothing but statistics of nothing
+    if (of.training != 0 && of.channels > 0) steps.add(1, few_blocks(of.channels, 1 << 20));
+    return of;
   }
-  const int64_t lines = few_blocks(of.images * of.channels, 1 << 20);
-  steps.add(2, kw::Dim3(lines, few_blocks(kw::blocks(of.size, threads * 4), lines > 2000 ? 1 : 64)));
+  const int64_t wanted = kw::blocks(132 * 8, of.training != 0 ? of.channels : of.images * of.channels);
+  const int64_t possible = kw::blocks(of.size, threads * 4);
+  of.each = kw::blocks(kw::blocks(of.size, wanted < possible ? wanted : possible), 4) * 4;
+  if (of.flat != 0) of.each = of.size;
+  of.parts = kw::blocks(of.size, of.each);
+  if (of.training != 0) {
+    steps.room = of.parts * of.channels * 12;
+    steps.add(0, kw::Dim3(few_blocks(of.channels, 1 << 20), of.parts), threads / 32 * 4);
+  }
+  const int64_t lines = of.images * of.channels;
+  steps.add(1, kw::Dim3(few_blocks(of.flat != 0 ? kw::blocks(lines * of.size, threads) : lines, 1 << 20), of.parts));
   return of;
 }
 #endif

@@ -15,7 +15,8 @@ constexpr int threads = POOL_BLOCK;
 
 struct PoolNode {
   Sliding window;
-  int64_t results;
+  Strips strips;
+  int64_t lines;       // images times channels
   int32_t counted[3];  // how far from the image's beginning elements count; with `before` of them ahead of it
   int32_t before[3];
   int32_t p;
@@ -25,25 +26,24 @@ using AveragePool_node = PoolNode;
 using LpPool_node = PoolNode;
 
 #ifdef __CUDACC__
-// finish(at, fold of all elements under the window) for every result.
+// finish(result, its coordinates, fold of all elements under the window) for every result.
 template <class X, class Fold, class F>
 __device__ void pool(const PoolNode& of, const X& x, float start, Fold fold, F finish) {
-  for (int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x; i < of.results; i += int64_t(gridDim.x) * threads) {
-    const int64_t image = i / of.window.y_size, from = image * of.window.x_size;
-    int32_t at[3], k[3];
-    of.window.begin_of(uint32_t(i - image * of.window.y_size), at);
-    float value = start;
-    for (k[0] = 0; k[0] < int32_t(of.window.kernel[0].by); ++k[0]) {
-      for (k[1] = 0; k[1] < int32_t(of.window.kernel[1].by); ++k[1]) {
-#pragma unroll 4
-        for (k[2] = 0; k[2] < int32_t(of.window.kernel[2].by); ++k[2]) {
-          const int32_t place = of.window.under(at, k);
-          if (place >= 0) value = fold(value, float(x(from + place)));
-        }
-      }
-    }
-    finish(i, at, value);
-  }
+  const uint32_t me = blockIdx.x * threads + threadIdx.x;
+  if (me >= uint32_t(of.strips.all)) return;
+  int32_t first[3];
+  uint32_t four;
+  const int64_t line = of.strips.count.divide(me, &four);
+  of.strips.begin_of(four, first);
+  float values[Strips::kFour];
+#pragma unroll
+  for (int j = 0; j < Strips::kFour; ++j) values[j] = start;
+  of.strips.each_tap(of.window, first, [&](int j, int32_t place, int32_t) {
+    values[j] = fold(values[j], float(x(line * of.window.x_size + place)));
+  });
+  of.strips.each_result(of.window, first, [&](int j, const int32_t* at, int32_t place) {
+    finish(line * of.window.y_size + place, at, values[j]);
+  });
 }
 template <int, class X, class Y>
 __device__ void MaxPool(const PoolNode& of, const X& x, const Y& y, unsigned char*) {
@@ -95,8 +95,7 @@ inline PoolNode plan_pool(const kw::Node& node, Steps& steps, kw::Shape* y, cons
     of.counted[i] = of.window.input[i] + (padded && from >= 0 ? static_cast<int32_t>(windows.pad_end[from]) : 0);
   }
   of.p = static_cast<int32_t>(node.integer("p", 2));
-  of.results = y->count();
-  if (of.results > 0) steps.add(0, few_blocks(kw::blocks(of.results, threads), 1 << 20));
+  if (y->count() > 0) of.strips = strips_of(steps, of.window, x.shape[0] * x.shape[1], threads);
   return of;
 }
 inline PoolNode MaxPool_plan(const kw::Node& node, Steps& steps, kw::Shape* y, const Given& x) {

@@ -118,6 +118,7 @@ __device__ void reduce(const AxesNode& of, const X& x, const Y& y, unsigned char
       const int64_t from = of.view.kept.at(i);
       if (of.four != 0) {
         const bool packs = x.template packs<4>();
+#pragma unroll 4
         for (int64_t k = begin + lane * 4; k < end; k += lanes * 4) {
           const auto four = four_at(x, packs, from + k);
 #pragma unroll
@@ -125,6 +126,7 @@ __device__ void reduce(const AxesNode& of, const X& x, const Y& y, unsigned char
         }
       } else if (of.view.reduced.rank <= 1) {
         const int64_t stride = of.view.reduced.rank == 0 ? 0 : of.view.reduced.strides[0];
+#pragma unroll 8
         for (int64_t k = begin + lane; k < end; k += lanes) value = Fold::with(value, x(from + k * stride));
       } else {
         for (int64_t k = begin + lane; k < end; k += lanes) value = Fold::with(value, x(from + of.view.reduced.at(k)));
@@ -175,14 +177,13 @@ inline AxesNode plan_axes(Steps& steps, const Reduction& view, int64_t results, 
   }
   const int64_t blocks = few_blocks(kw::blocks(results, threads / of.lanes), 1 << 20), wanted = 132 * REDUCE_WAVES;
   if (results == 0) return of;
-  if (blocks * 2 <= wanted) {
+  if (blocks * 2 <= wanted && view.count > 0) {
     const int64_t room_for = view.count / (of.lanes * 16);  // elements a thread at least
     of.parts = wanted / blocks < room_for ? wanted / blocks : room_for;
     if (of.parts < 1) of.parts = 1;
     if (of.four != 0 && of.parts > 1) of.four = kw::blocks(view.count, of.parts) % 4 == 0;
     // No part is empty.
     of.parts = kw::blocks(view.count, kw::blocks(view.count, of.parts));
-    if (view.count == 0) of.parts = 1;
   }
   steps.add(0, kw::Dim3(blocks, of.parts), threads * value_bytes);
   if (of.parts > 1) {

@@ -42,6 +42,8 @@ __device__ void scan(const ScanNode& of, const X& x, const Y& y, float start, Jo
     }
     return;
   }
+  const bool fours = inner == 1 && length % kEach == 0, reads = fours && x.template packs<kEach>();
+  const bool writes = fours && y.template packs<kEach>();
   float* const warps = shared_floats();
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
   for (int64_t row = blockIdx.x; row < of.rows.count; row += gridDim.x) {
@@ -50,11 +52,17 @@ __device__ void scan(const ScanNode& of, const X& x, const Y& y, float start, Jo
     for (int64_t begin = 0; begin < length; begin += threads * kEach) {
       const int64_t mine = begin + int64_t(threadIdx.x) * kEach;
       float values[kEach], own = start;
+      const int64_t lowest = first + (of.reverse != 0 ? length - kEach - mine : mine);  // where fours lie
+      if (fours && mine < length) {
+        const auto four = four_at(x, reads, lowest);
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        values[j] = mine + j < length ? float(x(first + place(mine + j))) : start;
-        own = join(own, values[j]);
+        for (int j = 0; j < kEach; ++j) values[j] = four.at[of.reverse != 0 ? kEach - 1 - j : j];
+      } else {
+#pragma unroll
+        for (int j = 0; j < kEach; ++j) values[j] = mine + j < length ? float(x(first + place(mine + j))) : start;
       }
+#pragma unroll
+      for (int j = 0; j < kEach; ++j) own = join(own, values[j]);
       float sum = own;  // of this and all lanes before
 #pragma unroll
       for (int far = 1; far < 32; far *= 2) {
@@ -75,8 +83,19 @@ __device__ void scan(const ScanNode& of, const X& x, const Y& y, float start, Jo
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const float upto = join(before, values[j]);
-        if (mine + j < length) y(first + place(mine + j), of.exclusive != 0 ? before : upto);
+        values[j] = of.exclusive != 0 ? before : upto;
         before = upto;
+      }
+      if (fours && mine < length) {
+        Pack<float, kEach> four;
+#pragma unroll
+        for (int j = 0; j < kEach; ++j) four.at[j] = of.reverse != 0 ? values[kEach - 1 - j] : values[j];
+        put_four(y, writes, lowest, four);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kEach; ++j) {
+          if (mine + j < length) y(first + place(mine + j), values[j]);
+        }
       }
     }
   }

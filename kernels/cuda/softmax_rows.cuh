@@ -18,28 +18,55 @@ using Softmax_node = Rows;
 using LogSoftmax_node = Rows;
 
 #ifdef __CUDACC__
+// The largest element so far, and the sum of the exponentials of what lies below it.
+struct Mass {
+  float largest, sum;
+};
+__device__ inline Mass joined_mass(Mass a, Mass b) {
+  const float largest = JoinMax()(a.largest, b.largest);
+  const auto scaled = [&](Mass one) {
+    return one.largest == largest || one.sum == 0 ? one.sum : one.sum * expf(one.largest - largest);
+  };
+  return {largest, scaled(a) + scaled(b)};
+}
+
 template <bool logarithm, class X, class Y>
 __device__ void softmax(const Rows& of, const X& x, const Y& y) {
   float* const parts = shared_floats();
   float* const kept = of.whole != 0 ? parts + kRowPrefix : nullptr;
   for (int64_t row = blockIdx.x; row < of.count; row += gridDim.x) {
-    float largest = minus_infinity();
-    each_of_row<threads>(of, row, x, kept, [&](int64_t, float value) { largest = JoinMax()(largest, value); });
-    largest = joined<threads>(largest, parts, JoinMax());
-    float sum = 0;
-    each_again<threads>(of, row, x, kept, [&](int64_t k, float value) {
-      const float e = expf(value - largest);
-      if (!logarithm && kept != nullptr) kept[k] = e;
-      sum += e;
-    });
+    float largest = minus_infinity(), sum = 0;
+    if (kept != nullptr) {
+      each_of_row<threads>(of, row, x, kept, [&](int64_t, float value) { largest = JoinMax()(largest, value); });
+      largest = joined<threads>(largest, parts, JoinMax());
+      each_again<threads>(of, row, x, kept, [&](int64_t k, float value) {
+        const float e = expf(value - largest);
+        if (!logarithm) kept[k] = e;
+        sum += e;
+      });
+    } else {
+      // A row that does not fit is read twice and not three times: what was summed up shrinks as the largest grows.
+      Mass mass{minus_infinity(), 0};
+      each_few_of_row<threads>(of, row, x, [&](const float* values, auto count) {
+        Mass more{values[0], 0};
+#pragma unroll
+        for (int j = 1; j < count.value; ++j) more.largest = JoinMax()(more.largest, values[j]);
+        if (more.largest == minus_infinity()) return;
+#pragma unroll
+        for (int j = 0; j < count.value; ++j) more.sum += expf(values[j] - more.largest);
+        mass = joined_mass(mass, more);
+      });
+      largest = joined<threads>(mass.largest, parts, JoinMax());
+      sum = joined_mass({largest, 0}, mass).sum;
+    }
     sum = joined<threads>(sum, parts, JoinSum());
-    const int64_t first = of.first(row);
     const float last = logarithm ? logf(sum) : 1 / sum;
-    each_again<threads>(of, row, x, kept, [&](int64_t k, float value) {
-      const float result = logarithm         ? value - largest - last
-                           : kept != nullptr ? value * last
-                                             : expf(value - largest) * last;
-      y(first + k * of.inner, result);
+    write_row<threads>(of, row, x, kept, y, [&](int64_t, float* values, auto count) {
+#pragma unroll
+      for (int j = 0; j < count.value; ++j) {
+        values[j] =
+            logarithm ? values[j] - largest - last : (kept != nullptr ? values[j] : expf(values[j] - largest)) * last;
+      }
     });
     __syncthreads();
   }

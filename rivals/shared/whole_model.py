@@ -1,14 +1,15 @@
 """Whole models inside ONNX Runtime, for `kw model`: where its time goes, and two or more versions of a model side by side.
 
 kw starts `python -I -B whole_model.py JOB ANSWER`: two JSON files. A job has `do`, `threads`, `inputs` (name, dtype and shape of
-each), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for files that are thrown away) and `seconds`.
+each; `value` where it is always the same), `given` (an .npz file with values for them, or ""), `seed`, `folder` (for files that are thrown away) and `seconds`.
 
   profile  model                            -> version, total_ns (of whole calls), fused and unfused: a row for each node that ran
                                                (name, op, ns a call); optimized: the file with the graph that was run
   race     sessions (name, model, library)  -> version, times_ns (name -> a list, one for each round; all in random order in each
                                                round), outputs: how each session's differ from the first one's. A session with
                                                `standalone` is a library without any framework, whose outputs are `outputs`
-                                               (name, dtype and shape of each)
+                                               (name, dtype and shape of each). With `reference` (file: float64 or int64 of all
+                                               outputs, shapes) in_double: how far each session's and the runtime's are from it
   record   model, to (a folder)             -> outputs: as in a race, of the model with itself; to/inputs.bin and
                                                to/outputs.bin: the bytes of all of them, each padded to 64
 
@@ -123,7 +124,11 @@ def values_of(job, seed):
                 )
             if value.dtype != dtype:
                 raise Refused(f"{job['given']}: '{one['name']}' holds {value.dtype}, but the model takes {dtype}")
-            values[one["name"]] = np.ascontiguousarray(value)
+            if "value" in one and not np.all(value == one["value"]):
+                raise Refused(f"{job['given']}: '{one['name']}' is not {one['value']}, which --dim gives it")
+            values[one["name"]] = np.ascontiguousarray(value).reshape(shape)
+        elif "value" in one:
+            values[one["name"]] = np.full(shape, one["value"], dtype)
         elif dtype.kind == "f":
             values[one["name"]] = random_numbers.standard_normal(shape).astype(dtype)
         else:
@@ -222,6 +227,46 @@ def differences(name, reference, plain, got):
     return rows
 
 
+def right_outputs(job, dtypes):
+    """The reference's outputs, from its file."""
+    data, arrays, at = np.fromfile(job["reference"]["file"], np.uint8), [], 0
+    for shape, dtype in zip(job["reference"]["shapes"], dtypes, strict=True):
+        size = math.prod(shape) * 8
+        arrays.append(data[at : at + size].view(np.float64 if dtype.kind == "f" else np.int64).reshape(shape))
+        at += size
+    return arrays
+
+
+def error_in_double(right, value):
+    if value.shape != right.shape:
+        return {"largest_error": 0.0, "mean_error": 0.0, "largest": 0.0, "different": 0, "count": 0}
+    row = {"largest_error": 0.0, "mean_error": 0.0, "largest": 0.0, "count": max(1, int(right.size))}
+    if right.dtype.kind != "f":
+        return row | {"different": int(np.count_nonzero(value.astype(np.int64) != right))}
+    here = value.astype(np.float64)
+    finite = np.isfinite(right) & np.isfinite(here)
+    same = (np.isnan(right) & np.isnan(here)) | (right == here)
+    error = np.abs(here - right)[finite]
+    return {
+        "largest_error": float(error.max(initial=0)),
+        "mean_error": float(error.mean()) if error.size else 0.0,
+        "largest": float(np.abs(right[finite]).max(initial=0)),
+        "different": int(np.count_nonzero(~finite & ~same)),
+        "count": max(1, int(right.size)),
+    }
+
+
+def errors_in_double(job, names, reference, plain, got):
+    """Of each output, how far it is from the whole graph in double precision, and how far the runtime is at most."""
+    rows = []
+    right = right_outputs(job, [one.dtype for one in reference])
+    for output, exact, fused, unfused, value in zip(names, right, reference, plain, got, strict=True):
+        own = [error_in_double(exact, one) for one in (fused, unfused)]
+        runtime = max(own, key=lambda one: (one["different"], one["largest_error"]))
+        rows.append({"output": output, "ours": error_in_double(exact, value), "runtime": runtime})
+    return rows
+
+
 def race(job):
     sessions = {
         one["name"]: Standalone(one["standalone"], job)
@@ -234,12 +279,15 @@ def race(job):
         first["model"], job, library=first["library"], level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     )
     names = [one.name for one in plain.get_outputs()]
-    outputs = {name: [] for name in sessions}
+    outputs, in_double = {name: [] for name in sessions}, {}
     for case in range(1 if job["given"] else job["cases"]):
         values = values_of(job, job["seed"] + case)
         reference, beside = call(sessions[first["name"]], values), call(plain, values)
         for name, session in sessions.items():
-            outputs[name].append(differences(names, reference, beside, call(session, values)))
+            got = call(session, values)
+            outputs[name].append(differences(names, reference, beside, got))
+            if case == 0 and job.get("reference"):
+                in_double[name] = errors_in_double(job, names, reference, beside, got)
     del plain
     values = values_of(job, job["seed"])
     times = {name: [] for name in sessions}
@@ -254,7 +302,7 @@ def race(job):
             sessions[name].run(None, values)
             times[name].append(timed(sessions[name], values))
         rounds += 1
-    return {"times_ns": times, "outputs": outputs}
+    return {"times_ns": times, "outputs": outputs, "in_double": in_double}
 
 
 def record(job):

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "agents/answer.h"
+#include "base/files.h"
 #include "base/nearest.h"
 
 namespace kw::agents {
@@ -59,9 +60,10 @@ void take_code(Round& round, const std::string& answer, const std::string& base)
   round.edits = code.edits;
 }
 
-std::string first_question(const Work& work, const Talk& talk) {
+std::string first_question(const Work& work, const Talk& talk, const std::string& other) {
   Facts facts = work.facts;
   facts["kernel"] = work.start;
+  facts["other"] = other;
   return talk.prompts().text("oneshot", facts);
 }
 
@@ -94,18 +96,21 @@ Round ask_to_vary(const Work& work, const Round& base, const Round* other, const
   facts["kernel"] = base.source;
   facts["verdict"] = verdict_text(base);
   facts["wish"] = wish;
-  if (other != nullptr) facts["other"] = other->source;
+  if (other != nullptr) {
+    facts["other"] = other->source;
+    facts["other_stands"] = llm::measured(fmt::format("It is {:.2f} times as fast as the kernel to change; kind: {}.",
+                                                      other->standing / std::max(base.standing, 1e-9), other->niche));
+  }
   // What was changed and what came of it: nothing is worth trying twice from one place.
   std::string tried;
   const auto is_child = [&](const Round& one) { return one.parent == base.number && one.role != RoundRole::tuner; };
   std::ptrdiff_t older = std::ranges::count_if(work.rounds, is_child) - kMostChangesTold;
   for (const Round& child : work.rounds) {
     if (!is_child(child) || older-- > 0) continue;
-    const std::string result = !child.problem.empty()                   ? "no kernel"
-                               : !child.right()                         ? "wrong"
-                               : child.beside && child.beside->faster() ? "faster"
-                               : child.beside && child.beside->slower() ? "slower"
-                                                                        : "no difference";
+    const std::string result = !child.problem.empty() ? "no kernel"
+                               : !child.right()       ? "wrong"
+                               : child.beside         ? comparison_text(child)
+                                                      : "right";
     tried += fmt::format("- {}{}\n{}", llm::measured(result), child.niche.empty() ? "" : " (" + child.niche + ")",
                          child.source.empty() ? "" : change_between(base.source, child.source));
   }
@@ -145,6 +150,14 @@ std::vector<AuthorKind> all_authors() {
   for (const authors::Maker maker : authors::table) all.push_back(maker());
   std::ranges::sort(all, {}, &AuthorKind::name);
   return all;
+}
+
+std::string own_model_of(const AuthorKind& kind) {
+  const auto data = data_folder();
+  if (kind.own_model.empty() || !data.ok()) return "";
+  const std::filesystem::path folder = *data / "models" / kind.own_model;
+  std::error_code failed;
+  return std::filesystem::exists(folder / "config.json", failed) ? "lm:" + folder.string() : "";
 }
 
 Result<AuthorKind> find_author(const std::string& name) {

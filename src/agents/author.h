@@ -32,6 +32,7 @@ struct AuthorKind {
   bool judges_the_start = false;           // the kernel to begin with is judged first, as round 0
   bool mends = false;                      // what does not build is asked for again within the round
   bool guesses = false;                    // a surrogate may find a kernel not worth measuring (surrogate.h)
+  std::string own_model = {};              // the folder of models/ with one that was trained for it
   std::unique_ptr<Author> (*make)() = nullptr;
 };
 
@@ -43,12 +44,14 @@ extern const std::span<const Maker> table;
 std::vector<AuthorKind> all_authors();
 // By name; an unknown one gets the nearest.
 Result<AuthorKind> find_author(const std::string& name);
+// The author's own model, where it lies beside the program's data, as a model's name; else empty.
+std::string own_model_of(const AuthorKind& kind);
 
 // Gives the round the kernel that an answer comes down to, or the problem with it; `base` is what edits refer to.
 void take_code(Round& round, const std::string& answer, const std::string& base);
 
 // The question of the authors that ask one question: the task, and the kernel to begin with where there is one.
-std::string first_question(const Work& work, const Talk& talk);
+std::string first_question(const Work& work, const Talk& talk, const std::string& other = "");
 
 // A kernel in one answer to one question, the kernel to begin with in it.
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});

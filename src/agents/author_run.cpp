@@ -34,10 +34,7 @@ std::string beside_text(const Round& round) {
                               ? fmt::format("; {:.3f} now", round.beside_now->median)
                               : "";
   return fmt::format(", {:.3f} x round {} ({}{}{})", round.beside->median, round.beside->with,
-                     round.beside->faster()   ? "faster"
-                     : round.beside->slower() ? "slower"
-                                              : "no difference",
-                     round.beside->taped ? ", says the tape" : "", now);
+                     outcome_of(*round.beside), round.beside->taped ? ", says the tape" : "", now);
 }
 
 // A line for a person.

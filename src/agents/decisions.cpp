@@ -36,6 +36,7 @@ Result<std::unique_ptr<Decisions>> Decisions::to_replay(const std::filesystem::p
     try {
       const Json json = Json::parse(line);
       Decided one{.niche = json.value("niche", ""),
+                  .hot = hot_lines_of(json),
                   .beside = comparison_of(json.value("beside", Json())),
                   .left_out = json.value("left_out", ""),
                   .tuning = json.value("tuning", "")};
@@ -65,6 +66,7 @@ Status Decisions::keep(const std::string& task, int round, const Decided& decide
     json["stages"].push_back(name_of(stage));
   }
   if (!decided.niche.empty()) json["niche"] = decided.niche;
+  if (decided.hot.first > 0) json["hot"] = json_of(decided.hot);
   if (decided.beside) json["beside"] = json_of(*decided.beside);
   if (!decided.left_out.empty()) json["left_out"] = decided.left_out;
   if (!decided.tuning.empty()) json["tuning"] = decided.tuning;

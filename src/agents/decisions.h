@@ -21,6 +21,7 @@ namespace kw::agents {
 struct Decided {
   std::vector<VerdictStage> stages;  // of each kernel that was judged within the round; empty in older tapes
   std::string niche;
+  Lines hot;  // of the loop that took most of a call
   std::optional<Comparison> beside;
   std::string left_out;              // why the kernel was not measured
   std::string tuning;                // what the tuner's table said

@@ -1,5 +1,7 @@
 #include "agents/facts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -77,13 +79,19 @@ Result<std::vector<std::pair<std::string, std::string>>> sections_of(const char*
   return sections;
 }
 
-// The paragraph of prompts/hints.md under the category's name.
-Result<std::string> hints_for(const std::string& category) {
+// The paragraphs of prompts/hints.md under the names of the task's category and operators.
+Result<std::string> hints_for(const Task& task) {
   KW_TRY(const auto sections, sections_of("hints.md"));
+  std::vector<std::string> names = operators_of(task);
+  names.push_back(task.category);
+  std::string hints;
   for (const auto& [title, text] : sections) {
-    if ((", " + title + ",").find(", " + category + ",") != std::string::npos) return text;
+    const bool fits = std::ranges::any_of(names, [&, titles = ", " + title + ","](const std::string& name) {
+      return titles.find(", " + name + ",") != std::string::npos;
+    });
+    if (fits) hints += text.substr(0, text.find_last_not_of('\n') + 1) + "\n";
   }
-  return std::string();
+  return hints;
 }
 
 // Files of ours that a source includes.
@@ -127,9 +135,9 @@ std::string type_on_a_line(const std::vector<std::string>& lines, const inspect:
 }
 
 // Those that our own techniques for the task's operators are made of, and the vectors under all of them.
-Result<std::string> parts_for(const Task& task, const std::string& device) {
+Result<std::vector<Part>> parts_for(const Task& task, const std::string& device) {
   const auto target = targets::target_of(device);
-  if (!target.ok() || !target->offers_parts) return std::string();
+  if (!target.ok() || !target->offers_parts) return std::vector<Part>();
   KW_TRY(const std::vector<compose::Technique> techniques, compose::read_techniques(target->techniques));
   const std::vector<std::string> operators = operators_of(task);
   std::vector<fs::path> parts;
@@ -148,11 +156,26 @@ Result<std::string> parts_for(const Task& task, const std::string& device) {
   }
   KW_TRY(const std::vector<Part> told, told_parts());
   std::vector<Part> fitting;
+  const auto fits = [&](const std::string& op) { return std::ranges::find(operators, op) != operators.end(); };
+  for (const Part& part : told) {
+    if (std::ranges::any_of(part.operators, fits)) fitting.push_back(part);
+  }
   for (const fs::path& part : parts) {
     const auto found = std::ranges::find(told, part.filename().string(), &Part::header);
-    if (found != told.end() && found->header != "vector.h") fitting.push_back(*found);
+    const bool is_new =
+        found != told.end() && std::ranges::find(fitting, found->header, &Part::header) == fitting.end();
+    if (is_new && found->header != "vector.h") fitting.push_back(*found);
   }
   fitting.push_back(told.front());
+  return fitting;
+}
+
+// "<kw/moments.h>: Mean and variance of a row in two passes. (moments_of_row, scale_row)"
+std::string named(const Part& part) {
+  return fmt::format("<kw/{}>:{} ({})\n", part.header, part.words, fmt::join(part.names, ", "));
+}
+
+Result<std::string> signatures_of(const std::vector<Part>& fitting) {
   // What is short leaves its room to what is long.
   std::vector<std::size_t> sizes;
   for (const Part& part : fitting) {
@@ -183,12 +206,14 @@ Result<std::vector<Part>> told_parts() {
     Part part{.header = title};
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("- ")) {
+      const bool lists_names = line.starts_with("- "), lists_operators = line.starts_with("for: ");
+      if (!lists_names && !lists_operators) {
         part.words += line.empty() ? "" : " " + line;
         continue;
       }
-      std::istringstream names(line.substr(2));
-      for (std::string name; std::getline(names >> std::ws, name, ',');) part.names.push_back(name);
+      std::istringstream names(line.substr(line.find(' ')));
+      for (std::string name; std::getline(names >> std::ws, name, ',');)
+        (lists_names ? part.names : part.operators).push_back(name);
     }
     parts.push_back(std::move(part));
   }
@@ -270,9 +295,11 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWan
   const auto prompt = corpus::prompt_of(task, wanted.device);
   facts["prompt"] = prompt.ok() ? *prompt : facts["task"];
   facts["machine"] = machine_text(wanted.device);
-  KW_TRY(facts["parts"], parts_for(task, wanted.device));
+  KW_TRY(const std::vector<Part> parts, parts_for(task, wanted.device));
+  KW_TRY(facts["parts"], signatures_of(parts));
+  for (const Part& part : parts) facts["parts_named"] += named(part);
   if (wanted.from_nothing) {
-    KW_TRY(facts["hints"], hints_for(task.category));
+    KW_TRY(facts["hints"], hints_for(task));
     KW_TRY(const std::vector<Exemplar> exemplars, all_exemplars());
     if (const Exemplar* one = exemplar_for(task, exemplars)) {
       facts["exemplar"] = one->source;

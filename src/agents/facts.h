@@ -19,7 +19,8 @@ struct FactsWanted {
   bool from_nothing = false;  // an author without a kernel to begin with gets hints and an exemplar
 };
 
-// "task", "prompt", "machine", "parts"; where wanted "hints", "exemplar", "sources". What is not known is left out.
+// "task", "prompt", "machine", "parts", "parts_named"; where wanted "hints", "exemplar", "sources". What is not known
+// is left out.
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted = {});
 
 // A header of kernels/cpu/parts/ as prompts tell it: prompts/parts.md has the words and which names; signatures and
@@ -27,6 +28,7 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWan
 struct Part {
   std::string header;  // "vector.h"
   std::string words;
+  std::vector<std::string> operators = {};  // that it is shown for, besides those whose techniques include it
   std::vector<std::string> names;
 };
 // The vectors first.

@@ -71,6 +71,14 @@ TEST(PartsInAPrompt, AreWhatAKernelCallsWithItsSignature) {
   EXPECT_LE(parts.size(), 3600u);
 }
 
+// As it was seen: our Softplus needs no logarithm, and a model's does.
+TEST(PartsInAPrompt, AreAlsoWhatAnOperatorNeedsThatOurTechniqueDoesWithout) {
+  const Task task = *suites::find_task("Softplus_2d", {});
+  const std::string parts = facts_of(task, *ops::resolve(task))->at("parts");
+  EXPECT_NE(parts.find("Floats log1p(Floats x)"), std::string::npos) << parts;
+  EXPECT_EQ(parts.find("for: "), std::string::npos) << parts;
+}
+
 TEST(PartsInAPrompt, NameOnlyWhatTheirHeadersHave) {
   const auto parts = told_parts();
   ASSERT_TRUE(parts.ok()) << parts.error().message;
@@ -83,6 +91,38 @@ TEST(PartsInAPrompt, NameOnlyWhatTheirHeadersHave) {
   const auto product = text_of(*std::ranges::find(*parts, "product.h", &Part::header), 1 << 20);
   EXPECT_NE(product->find("struct Left { const float* data; int64_t row, step; }"), std::string::npos) << *product;
   EXPECT_FALSE(text_of({.header = "vector.h", .names = {"no_such_name"}}, 1000).ok());
+}
+
+// As it was seen: a planner who never writes code was sent all signatures, a quarter of its prompt.
+TEST(PartsInAPrompt, AreNamedToWhoPlans) {
+  const Task task = *suites::find_task("LayerNorm_vision", {});
+  const Facts facts = *facts_of(task, *ops::resolve(task));
+  const std::string& named = facts.at("parts_named");
+  EXPECT_NE(named.find("<kw/moments.h>: Mean and variance of a row in two passes. (RowMoments, moments_of_row"),
+            std::string::npos)
+      << named;
+  EXPECT_EQ(named.find("const float*"), std::string::npos) << named;
+  EXPECT_LT(3 * named.size(), facts.at("parts").size() * 2);
+  const std::string asked = Prompts::open()->text("accelerator", facts);
+  EXPECT_NE(asked.find("<kw/moments.h>"), std::string::npos);
+  EXPECT_EQ(asked.find("RowMoments moments_of_row(const float* x"), std::string::npos);
+}
+
+TEST(FactsOfATask, ShowHintsForTheirOperatorsBesideThoseForTheirCategory) {
+  const auto hints = [](const char* name) {
+    const Task task = *suites::find_task(name, {});
+    return facts_of(task, *ops::resolve(task), {.from_nothing = true})->at("hints");
+  };
+  EXPECT_NE(hints("TopK").find("lower bound of the k-th"), std::string::npos);
+  EXPECT_NE(hints("TopK").find("longest runs"), std::string::npos) << "of its category";
+  EXPECT_EQ(hints("DepthToSpace").find("k-th"), std::string::npos);
+}
+
+TEST(FactsOfATask, SayWhichOutputsOfAnOperatorAreNotAskedFor) {
+  const Task task = *suites::find_task("TopK", {});
+  const std::string said = facts_of(task, *ops::resolve(task))->at("task");
+  EXPECT_NE(said.find("indices is no output of the task: it need not be computed"), std::string::npos) << said;
+  EXPECT_EQ(said.find("y is no output"), std::string::npos) << said;
 }
 
 TEST(FactsOfATask, HoldNoAdviceForAPerson) {

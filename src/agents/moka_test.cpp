@@ -108,6 +108,13 @@ TEST_F(Moka, StrikesOutWhatWasCarriedOutRightAndDidNotHelp) {
   EXPECT_EQ(round.plan.at("method"), "blocks");
   ASSERT_EQ(round.mended.size(), 1u) << "asked again within the round";
   EXPECT_NE(round.mended[0].find("did not help"), std::string::npos) << round.mended[0];
+  // What may have helped is open.
+  work_.rounds.clear();
+  add({}, true);
+  add(planned(0, "vectors"), true, Comparison{0, 1.27, 1.15, 1.41, false});
+  EXPECT_TRUE(next({plan("vectors"), kCode}).mended.empty());
+  work_.rounds.back().beside = Comparison{0, 1.46, 0.76, 1.52, false};
+  EXPECT_TRUE(next({plan("vectors"), kCode}).mended.empty());
   // The tuner made something of it: then it did help.
   work_.rounds.clear();
   add({}, true);
@@ -154,6 +161,10 @@ TEST_F(Moka, BranchesFromAnotherKernelWhenTheBestLeadsNowhere) {
   EXPECT_EQ(next({plan("d"), kCode}).parent, 1) << "patience";
   add(planned(1, "d"), true, Comparison{1, 0.7, 0.6, 0.8, true});
   EXPECT_EQ(next({plan("e"), kCode}).parent, 3) << "the next best";
+  EXPECT_NE(asked()[asked().size() - 2].messages[0].text.find(
+                "# The kernel to make faster: round 3, another right one, for the best led nowhere"),
+            std::string::npos)
+      << "as it was seen: it was called the best";
 }
 
 TEST_F(Moka, AsksAgainForAPlanThatIsNoneAndThenGivesUp) {

@@ -90,7 +90,7 @@ const std::vector<PromptSlot>& all_slots() {
       {"parts", 900},     {"hints", 300},   {"exemplar", 900},    {"exemplar_task", 30}, {"rivals", 150},
       {"sources", 1500},  {"problem", 500}, {"shown", 1600},      {"left", 10},          {"look", 150},
       {"other", 4000},    {"wish", 300},    {"prompt", 1500},     {"prefix", 4000},      {"suffix", 4000},
-      {"hole", 2000},     {"cited", 620}};
+      {"hole", 2000},     {"cited", 620},   {"other_stands", 60}, {"base", 40},          {"parts_named", 350}};
   return places;
 }
 

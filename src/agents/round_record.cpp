@@ -33,6 +33,7 @@ Result<Round> round_of(const store::Store& store, const store::Recorded& one, co
   round.performance = label.value("performance", "");
   round.tuning = label.value("tuning", "");
   round.niche = label.value("niche", "");
+  round.hot = hot_lines_of(label);
   round.left_out = label.value("left_out", "");
   if (label.contains("facts") && label["facts"].is_object()) {
     for (const auto& [name, value] : label["facts"].items()) {
@@ -80,6 +81,21 @@ std::optional<Comparison> comparison_of(const Json& json) {
   return one;
 }
 
+Json json_of(const Lines& lines) {
+  Json json = Json::array();
+  json.push_back(lines.first);
+  json.push_back(lines.last);
+  return json;
+}
+
+Lines hot_lines_of(const Json& json) {
+  const Json* hot = json.find("hot");
+  if (hot == nullptr || !hot->is_array() || hot->size() != 2 || !(*hot)[0].is_number() || !(*hot)[1].is_number())
+    return {};
+  const Lines lines{.first = (*hot)[0].get<int>(), .last = (*hot)[1].get<int>()};
+  return lines.first > 0 && lines.last >= lines.first ? lines : Lines();
+}
+
 std::string label_of(const Round& round) {
   Json label = {{"round", round.number},
                 {"role", name_of(round.role)},
@@ -91,6 +107,7 @@ std::string label_of(const Round& round) {
   if (round.taped) label["taped"] = name_of(*round.taped);
   if (!round.tuning.empty()) label["tuning"] = round.tuning;
   if (!round.niche.empty()) label["niche"] = round.niche;
+  if (round.hot.first > 0) label["hot"] = json_of(round.hot);
   if (!round.left_out.empty()) label["left_out"] = round.left_out;
   if (!round.facts.empty()) label["facts"] = round.facts;
   if (!round.mended.empty()) label["mended"] = round.mended;

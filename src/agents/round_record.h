@@ -19,6 +19,9 @@ Json json_of(const Comparison& one);
 std::optional<Comparison> comparison_of(const Json& json);
 
 // JSON.
+Json json_of(const Lines& lines);
+// Of an object's member "hot"; lines that are none: not known.
+Lines hot_lines_of(const Json& json);
 std::string label_of(const Round& round);
 std::string notes_of(const Round& round);
 // What the item of a round is for: the kernel that an author was given is no answer of its own.

@@ -80,7 +80,8 @@ TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
         .plan = {{"method", "vectors"}, {"reflection", "read first"}},
         .source = "fast",
         .settings = {{"UNROLL", "4"}},
-        .verdict = right(3.5)});
+        .verdict = right(3.5),
+        .hot = {7, 9}});
   const std::vector<Round> rounds = read_back();
   ASSERT_EQ(rounds.size(), 3u);
   EXPECT_EQ(rounds[0].role, RoundRole::start);
@@ -96,6 +97,14 @@ TEST_F(RoundRecord, GivesRoundsBackAsTheyWere) {
   EXPECT_EQ(rounds[2].source, "fast");
   EXPECT_EQ(rounds[2].settings, (Settings{{"UNROLL", "4"}}));
   EXPECT_DOUBLE_EQ(rounds[2].speed(), 3.5);
+  EXPECT_EQ(rounds[2].hot.first, 7);
+  EXPECT_EQ(rounds[2].hot.last, 9);
+  EXPECT_EQ(rounds[0].hot.first, 0);
+}
+
+TEST(HotLines, AreNoneWhereARecordHoldsNone) {
+  for (const char* text : {"{}", R"({"hot": 3})", R"({"hot": [1]})", R"({"hot": ["a", 2]})", R"({"hot": [5, 2]})"})
+    EXPECT_EQ(hot_lines_of(Json::parse_quietly(text)).first, 0) << text;
 }
 
 // Logarithms of them are sorted by: what is no number would spoil the order.

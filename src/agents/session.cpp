@@ -39,6 +39,9 @@ std::optional<Comparison> take_comparison(Verdict& verdict, int with) {
   return one;
 }
 
+// Of a loop: of what it computes with, or of what it moves.
+int width_of(const Json& loop) { return std::max(loop.value("vector_bits", 0), loop.value("moved_bits", 0)); }
+
 // What kind of kernel it is: the width of its vectors, how its loops nest and how many there are, whether it multiplies
 // and adds at once, whether it packs anything beforehand.
 std::string niche_of(const std::string& code, const std::string& source) {
@@ -47,18 +50,34 @@ std::string niche_of(const std::string& code, const std::string& source) {
   if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array() || json["loops"].empty()) return niche;
   // By code alone, not by how its time is shared: the same kernel is always of the same kind.
   const auto rank = [](const Json& loop) {
-    return std::tuple(loop.value("depth", 1), loop.value("vector_bits", 0) * loop.value("vector_arithmetic", 0));
+    const int work = loop.value("vector_arithmetic", 0) + (loop.value("moved_bits", 0) > 0);
+    return std::tuple(loop.value("depth", 1), width_of(loop) * work);
   };
   const Json* main = &json["loops"][0];
   const std::size_t loops = json["loops"].size();
   for (std::size_t i = 1; i < loops; ++i) {
     if (rank(json["loops"][i]) > rank(*main)) main = &json["loops"][i];
   }
-  return fmt::format("{} bits, {} deep, {} loops{}, {}", main->value("vector_bits", 0), main->value("depth", 1),
+  return fmt::format("{} bits, {} deep, {} loops{}, {}", width_of(*main), main->value("depth", 1),
                      loops < 3   ? "few"
                      : loops < 8 ? "some"
                                  : "many",
                      main->value("fused", 0) > 0 ? ", fused" : "", niche);
+}
+
+// The lines of the loop that most samples were taken in; none where nothing was sampled.
+Lines hot_lines(const std::string& code) {
+  const Json json = Json::parse_quietly(code);
+  Lines hot;
+  double most = 0;
+  if (!json.is_object() || !json.contains("loops") || !json["loops"].is_array()) return hot;
+  for (std::size_t i = 0; i < json["loops"].size(); ++i) {
+    const Json& loop = json["loops"][i];
+    if (!loop.contains("share") || !loop["share"].is_number() || loop["share"].get<double>() <= most) continue;
+    most = loop["share"].get<double>();
+    hot = {.first = loop.value("first_line", 0), .last = loop.value("last_line", 0)};
+  }
+  return hot;
 }
 
 // Notes on machine code as a model needs them: that a tool of this machine knows less than it could is no fact of the
@@ -287,6 +306,7 @@ class Session {
       }
       round.tuning = taped->tuning;
       if (!taped->niche.empty()) round.niche = taped->niche;
+      round.hot = taped->hot;
       decided = *taped;
     } else if (round.right() && round.left_out.empty()) {
       KW_CHECK(look_longer(work, asked, round));
@@ -295,6 +315,7 @@ class Session {
     take_standing(round, work);
     decided.stages = std::move(stages);
     decided.niche = round.niche;
+    decided.hot = round.hot;
     decided.beside = round.beside;
     decided.left_out = round.left_out;
     if (decided.settings && !decided.settings->empty()) {
@@ -361,6 +382,7 @@ class Session {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
         code = llm::measured(code_text(notes.ok() ? notes->text : notes.error().message)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
+        round.hot = hot_lines(notes.ok() ? notes->json : "");
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
       }
     }

@@ -136,6 +136,27 @@ TEST_F(ASession, TimesEachKernelBesideTheIncumbent) {
   }
 }
 
+// The third race says nothing of the second kernel; the fourth, three times as long, does.
+TEST_F(ASession, LooksLongerWhereAChallengerMayBeFaster) {
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 4000\nscattered_in_race 3")};
+  options_.rounds = 2;
+  const SessionResult result = run();
+  ASSERT_EQ(result.work.rounds.size(), 3u);
+  EXPECT_EQ(judge_.timings().count, 4);
+  const std::optional<Comparison>& beside = result.work.rounds[2].beside;
+  ASSERT_TRUE(beside);
+  EXPECT_TRUE(beside->faster()) << beside->median << " [" << beside->low << ", " << beside->high << "]";
+  EXPECT_NEAR(beside->median, 1.25, 0.05);
+  EXPECT_EQ(result.work.best()->number, 2);
+}
+
+TEST_F(ASession, LooksNoLongerWhereTheAnswerIsClear) {
+  script() = {kernel("lap_ns 5000"), kernel("lap_ns 4000"), kernel("lap_ns 6000"), kernel("lap_ns 4000\nempty_ns 200")};
+  options_.rounds = 4;
+  EXPECT_EQ(run().work.best()->number, 2);
+  EXPECT_EQ(judge_.timings().count, 5) << "faster, slower, and the same to a percent";
+}
+
 TEST_F(ASession, DecidesAsTheTapeDidThatIsPlayed) {
   const ScratchFolder tape;
   script() = {kernel("lap_ns 5000"), kernel("lap_ns 4000")};
@@ -233,6 +254,15 @@ TEST_F(ASession, LeavesOutOnTheWordOfASurrogateOnlyWhenItIsCalibrated) {
   ASSERT_EQ(again.work.rounds.size(), rounds.size());
   for (std::size_t i = 0; i < rounds.size(); ++i)
     EXPECT_EQ(again.work.rounds[i].left_out, rounds[i].left_out) << "round " << i;
+}
+
+// As it was seen: every kernel of DepthToSpace was of the kind "0 bits".
+TEST_F(ASession, TellsKernelsThatMoveVectorsFromThoseThatMoveElements) {
+  script() = {kernel("lap_ns 5000\nmoves 512"), kernel("lap_ns 4000"), kernel("lap_ns 3000\nwidth 256")};
+  const std::vector<Round>& rounds = run().work.rounds;
+  EXPECT_TRUE(rounds[1].niche.starts_with("512 bits")) << rounds[1].niche;
+  EXPECT_TRUE(rounds[2].niche.starts_with("0 bits")) << rounds[2].niche;
+  EXPECT_TRUE(rounds[3].niche.starts_with("256 bits")) << rounds[3].niche;
 }
 
 TEST_F(ASession, MayBeginWithNothing) {

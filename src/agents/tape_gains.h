@@ -2,12 +2,21 @@
 // one the best is. All figures are those of the machine that recorded it.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "agents/decisions.h"
 
 namespace kw::agents {
+
+// What the exchanges of a tape's folder are about, by their names: "ArgMax, round 0, question 1".
+struct TapedTask {
+  int rounds = 0;  // that the model was asked in
+  int questions = 0;
+};
+Result<std::map<std::string, TapedTask>> tasks_of(const std::filesystem::path& folder);
 
 // Of a task.
 struct TapeGain {

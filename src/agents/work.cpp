@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "base/units.h"
 #include "llm/model.h"
+#include "runs/performance.h"
 
 namespace kw::agents {
 namespace {
 
 constexpr std::size_t kMostErrorText = 3200;  // characters of a verdict's errors
+constexpr double kWide = 1.1;                 // an interval's upper end, as times its lower one
 
 std::string first_line(const std::string& text, std::size_t most) {
   std::string line = text.substr(0, text.find('\n'));
@@ -36,16 +37,6 @@ std::string implementation_line(const Round& round) {
   return line;
 }
 
-std::string comparison_text(const Round& round) {
-  if (!round.beside) return "the first right kernel";
-  const Comparison& one = *round.beside;
-  const std::string ratio = fmt::format("{:.3f} [{:.3f}, {:.3f}]", one.median, one.low, one.high);
-  return fmt::format("{} times as fast as round {}, timed side by side: {}", ratio, one.with,
-                     one.faster()   ? "faster"
-                     : one.slower() ? "SLOWER"
-                                    : "no difference");
-}
-
 std::string result_line(const Work& work, const Round& round) {
   if (!round.problem.empty()) return "no kernel: " + first_line(round.problem, 160);
   if (!round.verdict) return "not judged";
@@ -57,13 +48,28 @@ std::string result_line(const Work& work, const Round& round) {
   }
   if (!round.left_out.empty()) return "right, " + llm::measured(round.left_out);
   std::string line = "right, ";
-  if (round.verdict->time_ns) line += llm::measured(time_text(*round.verdict->time_ns)) + " a call, ";
+  if (round.verdict->time_ns) line += llm::measured(runs::time_of_call(*round.verdict)) + " a call, ";
   line += llm::measured(comparison_text(round));
   if (&round == work.best()) line += llm::measured("; the BEST so far");
   return line;
 }
 
 }  // namespace
+
+std::string_view outcome_of(const Comparison& one) {
+  if (one.faster()) return "faster";
+  if (one.slower()) return "SLOWER";
+  if (one.low > 1) return "perhaps faster (copies of one kernel differed as much at that time)";
+  if (one.high < 1) return "perhaps slower (copies of one kernel differed as much at that time)";
+  return one.high > kWide * one.low ? "not told apart (the interval is wide)" : "no difference";
+}
+
+std::string comparison_text(const Round& round) {
+  if (!round.beside) return "the first right kernel";
+  const Comparison& one = *round.beside;
+  const std::string ratio = fmt::format("{:.3f} [{:.3f}, {:.3f}]", one.median, one.low, one.high);
+  return fmt::format("{} times as fast as round {}, timed side by side: {}", ratio, one.with, outcome_of(one));
+}
 
 std::string_view name_of(RoundRole role) {
   switch (role) {

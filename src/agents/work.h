@@ -44,6 +44,18 @@ struct Comparison {
 
   bool faster() const { return sure && low > 1; }
   bool slower() const { return sure && high < 1; }
+  // It looks faster, though the interval or what identical kernels show leaves it open: the incumbent stays.
+  bool may_be_faster() const { return low > 1 || median > kLooksFaster; }
+
+  static constexpr double kLooksFaster = 1.03;
+};
+// "faster", "SLOWER", "no difference", or what lies between.
+std::string_view outcome_of(const Comparison& one);
+
+// Of a source; 0: not known.
+struct Lines {
+  int first = 0;
+  int last = 0;
 };
 
 // One step: what was planned, what came of it.
@@ -64,6 +76,7 @@ struct Round {
   std::optional<Comparison> beside_now;  // where `beside` is a tape's: what the clock of now says
   double standing = 0;                   // times as fast as the first right kernel, over all comparisons between
   std::string niche;                     // what kind of kernel it is, by facts of its machine code
+  Lines hot;                             // of the loop that takes most of a call, by samples
   CodeFacts facts;                       // of its machine code and tunables, for guessing at others
   std::string left_out;                  // why a right kernel was not measured; empty: it was
   std::string tuning;                    // what the tuner tried on this kernel, for prompts
@@ -101,6 +114,8 @@ void take_standing(Round& round, const Work& work);
 // Hangs on the comparisons alone, not on how the best is found.
 std::vector<std::string> breaches_of_the_order(const std::vector<Round>& rounds, std::optional<int> taken);
 
+// How it did beside the incumbent of its time, for a prompt.
+std::string comparison_text(const Round& round);
 // What the judge said, for a prompt: the reason and the errors, or how fast it is.
 std::string verdict_text(const Round& round);
 // The rounds in a few lines each, the newest last: the plan, how it was carried out, what came of it.

@@ -52,6 +52,18 @@ TEST(TheBest, StaysWhereNoDifferenceIsSure) {
   EXPECT_EQ(history_text(work).find("SLOWER"), std::string::npos);
 }
 
+// As it was seen: an interval of [1.15, 1.41] was told as "no difference".
+TEST(AComparison, IsToldAsOpenWhereCopiesOfOneKernelDifferedAsMuch) {
+  const Work work = work_with({right(0, 2.0), right(1, 2.4, Comparison{0, 1.27, 1.15, 1.41, false})});
+  EXPECT_EQ(work.best()->number, 0);
+  EXPECT_NE(history_text(work).find("perhaps faster (copies of one kernel differed as much"), std::string::npos);
+  EXPECT_EQ(outcome_of({0, 0.8, 0.7, 0.9, false}),
+            "perhaps slower (copies of one kernel differed as much at that time)");
+  EXPECT_EQ(outcome_of({0, 1.0, 0.97, 1.03, false}), "no difference");
+  EXPECT_EQ(outcome_of({0, 1.46, 0.76, 1.52, false}), "not told apart (the interval is wide)");
+  EXPECT_EQ(outcome_of({0, 0.8, 0.7, 0.9, true}), "SLOWER");
+}
+
 TEST(TheBest, OfTheAuthorIsNeverWhatItWasGiven) {
   std::vector<Round> rounds = {right(0, 5.0), right(1, 1.0, Comparison{0, 0.2, 0.19, 0.21, true}),
                                right(2, 2.0, Comparison{0, 0.4, 0.39, 0.41, true})};

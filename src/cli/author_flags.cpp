@@ -75,6 +75,7 @@ Result<runs::AuthorTerms> author_terms(const Arguments& arguments, runs::AuthorT
   if (arguments.has("--author")) terms.author = arguments.text("--author");
   if (arguments.has("--model") || terms.model.empty()) terms.model = model_named(arguments);
   KW_TRY(const agents::AuthorKind author, agents::find_author(terms.author));
+  if (terms.model.empty()) terms.model = agents::own_model_of(author);
   KW_TRY(const std::int64_t rounds,
          whole_number(arguments, "--rounds", terms.rounds > 0 ? terms.rounds : author.usual_rounds, 1, kMostRounds));
   KW_TRY(const std::int64_t in_flight, whole_number(arguments, "--in-flight", terms.in_flight, 1, kMostInFlight));

@@ -12,6 +12,8 @@
 #include "core/tunable_defaults.h"
 #include "corpus/code_text.h"
 #include "corpus/collect.h"
+#include "corpus/prompt.h"
+#include "corpus/structure.h"
 #include "corpus/task_text.h"
 #include "ops/graph.h"
 #include "ops/lengths.h"
@@ -28,7 +30,8 @@ constexpr double kLeastBytes = 16 << 10;  // that a task moves
 constexpr double kMostBytes = 8 << 20;
 constexpr double kMostFlops = 2e8;
 constexpr std::size_t kHidden = 6;  // hidden shapes that are tried on a drawn task
-constexpr double kChainShare = 0.45;
+constexpr double kChainShare = 0.65;
+constexpr int kMostOfSource = 4;  // tasks that have the same kernel: more of them teach nothing
 constexpr double kAttributeShare = 0.5;
 
 bool fits(const ops::Graph& graph) {
@@ -258,6 +261,7 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
   Random random(rules.seed);
   DrawnKernels drawn;
   std::set<std::string> names;
+  std::map<std::string, int> tasks_of;  // by source
   std::size_t fruitless = 0;
   while (drawn.kernels.size() < rules.count) {
     // Tasks are few where one operator is asked for: then the list ends before its count.
@@ -286,8 +290,9 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
       std::set<std::string> sources;
       for (const search::Point& point : points) {
         KW_TRY(std::string chosen, with_values(source, draft.tunables, space.settings(point), one_way));
-        if (chosen.size() <= rules.longest && sources.insert(chosen).second && drawn.kernels.size() < rules.count)
-          drawn.kernels.push_back({place, draft.technique, std::move(chosen)});
+        if (chosen.size() > rules.longest || drawn.kernels.size() == rules.count) continue;
+        if (!sources.insert(chosen).second || ++tasks_of[chosen] > kMostOfSource) continue;
+        drawn.kernels.push_back({place, draft.technique, std::move(chosen)});
       }
     }
     if (drawn.kernels.empty() || drawn.kernels.back().task != place) continue;
@@ -320,13 +325,31 @@ std::string text_of(const DrawnKernels& drawn) {
   return text;
 }
 
-std::string json_lines_of(const DrawnKernels& drawn) {
+Result<std::string> json_lines_of(const DrawnKernels& drawn, const DrawRules& rules) {
+  KW_TRY(const targets::Target target, targets::target_of(rules.device));
   std::string text;
-  for (const DrawnKernel& kernel : drawn.kernels) {
-    const Task& task = drawn.tasks[kernel.task];
-    const Json json = {
-        {"task", task.name}, {"technique", kernel.technique}, {"how", task.note}, {"source", kernel.source}};
-    text += json.dump() + "\n";
+  Json of_task;
+  for (std::size_t i = 0; i < drawn.kernels.size(); ++i) {
+    const DrawnKernel& kernel = drawn.kernels[i];
+    if (i == 0 || kernel.task != drawn.kernels[i - 1].task) {
+      const Task& task = drawn.tasks[kernel.task];
+      KW_TRY(const std::string prompt, prompt_of(task, rules.device));
+      KW_TRY(const std::string task_text, text_of(task));
+      const std::string unseen = unseen_in(task, {.seed = rules.seed});
+      of_task = {{"prompt", prompt},
+                 {"task", task.name},
+                 {"how", task.note},
+                 {"task_text", task_text},
+                 {"target", target.name},
+                 {"operators", operators_of(task)},
+                 {"structure", structure_of(task)},
+                 {"split", unseen.empty() ? "train" : "held_out"},
+                 {"unseen", unseen.empty() ? Json() : Json(unseen)},
+                 {"form", kPromptForm}};
+    }
+    of_task["technique"] = kernel.technique;
+    of_task["answer"] = kernel.source;
+    text += of_task.dump() + "\n";
   }
   return text;
 }

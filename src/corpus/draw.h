@@ -62,6 +62,8 @@ std::vector<store::NewItem> items_of(const DrawnKernels& drawn, const judge::Cas
 
 // A line for each kernel.
 std::string text_of(const DrawnKernels& drawn);
-std::string json_lines_of(const DrawnKernels& drawn);  // {"task", "technique", "how", "source"}
+// Likewise as JSON: prompt and answer as a line for supervised training has them (line.h), with the split of the same
+// seed, but judged by nobody.
+Result<std::string> json_lines_of(const DrawnKernels& drawn, const DrawRules& rules);
 
 }  // namespace kw::corpus

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/cpp_type.h"
 
@@ -114,6 +115,15 @@ std::string kernel_side(const ops::Graph& graph) {
     text += fmt::format("  {}  {}  {}  {}\n", one.call, one.name, one.type.text(), one.when);
   }
   for (const KernelTensor& one : outputs_of_kernel(graph)) text += fmt::format("  {}  {}\n", one.call, one.type.text());
+  std::set<int> wanted(graph.outputs.begin(), graph.outputs.end());
+  for (const ops::GraphNode& node : graph.nodes) wanted.insert(node.inputs.begin(), node.inputs.end());
+  for (const ops::GraphNode& node : graph.nodes) {
+    for (const int slot : node.outputs) {
+      if (slot >= 0 && !wanted.contains(slot))
+        text += fmt::format("  {} is no output of the task: it need not be computed\n",
+                            graph.names[static_cast<std::size_t>(slot)]);
+    }
+  }
   return text;
 }
 

@@ -12,8 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using targets::Clock;
 
-constexpr auto kMostSampling = 40ms;         // of running, if a call takes no longer
-constexpr auto kMostOnABusyMachine = 400ms;  // where that brought too few
+constexpr auto kMostSampling = 40ms;          // of running, if a call takes no longer
+constexpr auto kMostOnABusyMachine = 1200ms;  // where that brought too few
 constexpr std::size_t kTooFewSamples = 100;
 constexpr auto kMostSampledCall = 10s;                                // the examination has seen it end
 constexpr std::size_t kEnoughSamples = 400;                           // samples: a share is then known to a few percent

@@ -59,6 +59,27 @@ std::string perplexity_text(const Json& done) {
                      done.at("seconds").get<double>());
 }
 
+std::string compressed_text(const Json& done) {
+  std::string text = fmt::format(
+      "{}: {:.1f} of {:.1f} million numbers of linear layers left, {:.1f} % saved; {:.1f} million in all, embeddings "
+      "included ({:.0f} s)\n",
+      done["out"].text(), done["linear_parameters"].get<double>() / 1e6,
+      done["linear_parameters_before"].get<double>() / 1e6, 100 * done["saved"].get<double>(),
+      done["parameters"].get<double>() / 1e6, done["seconds"].get<double>());
+  for (const auto& [name, values] : done["perplexity"].items()) {
+    text += fmt::format("perplexity of {}: {:.2f}, before {:.2f}\n", name, values["compressed"].get<double>(),
+                        values["original"].get<double>());
+  }
+  for (const auto& [name, values] : done["agreement"].items()) {
+    text += fmt::format(
+        "means of hidden states on {}: cosine {:.4f} to the original's (least {:.4f}), {:.1f} % of {} windows have the "
+        "same nearest one\n",
+        name, values["cosine"].get<double>(), values["least_cosine"].get<double>(),
+        100 * values["same_nearest"].get<double>(), values["windows"].get<std::int64_t>());
+  }
+  return text;
+}
+
 std::string trained_text(const Json& done) {
   const std::string& folder = done.at("out").text();
   const auto steps = done.at("steps").get<std::int64_t>();

@@ -12,10 +12,12 @@ Json engine_formats();       // {"families": [...], ...}
 Json compression_methods();  // {"svd": what it does, ...}
 Json training_lines();       // one of each form that a corpus to train on may have
 
-// What kw-lm says of formats, of a model, of a text's perplexity and of a training that is done, for a person.
+// What kw-lm says of formats, of a model, of a text's perplexity, of a model made smaller and of a training that is
+// done, for a person.
 std::string formats_text(const Json& formats);
 std::string info_text(const Json& info);
 std::string perplexity_text(const Json& done);
+std::string compressed_text(const Json& done);
 std::string trained_text(const Json& done);
 
 // {"prefix", "suffix"} of a text with one hole, which the mark stands for; `path` is for the message.

@@ -77,13 +77,10 @@ Measure measure_of(Kind kind, const LinearStatistics& statistics) {
   }
   // Few tokens show gradients: a tenth of their mean in every direction keeps what they missed.
   const at::Tensor& seen = statistics.output_gram;
-  const at::Tensor evened = seen + at::eye(seen.size(0)) * (0.1 * seen.diagonal().mean().item<double>());
+  const at::Tensor evened =
+      seen + at::eye(seen.size(0), seen.options()) * (0.1 * seen.diagonal().mean().item<double>());
   return {.input_gram = statistics.gram, .output_gram = evened};
 }
-
-struct LayerSpectra {
-  std::vector<Spectrum> linears;
-};
 
 // Taken apart once for a measure, whatever the ratio.
 class Spectra {
@@ -109,8 +106,8 @@ class Spectra {
         for (std::size_t k = 0; k < spectrum.squares.size(); ++k) {
           squares.data_ptr<float>()[k] = static_cast<float>(spectrum.squares[k]);
         }
-        tensors[fmt::format("up_{}", i)] = spectrum.up;
-        tensors[fmt::format("down_{}", i)] = spectrum.down;
+        tensors[fmt::format("directions_{}_up", i)] = spectrum.up;
+        tensors[fmt::format("directions_{}_down", i)] = spectrum.down;
         tensors[fmt::format("squares_{}", i)] = squares;
       }
       KW_CHECK(write_tensors(path(layer), tensors));
@@ -124,14 +121,23 @@ class Spectra {
     return {};
   }
 
-  Result<LayerSpectra> layer(std::int64_t index) const {
-    KW_TRY(auto tensors, read_tensors(path(index)));
-    LayerSpectra made;
-    for (std::size_t i = 0; tensors.contains(fmt::format("up_{}", i)); ++i) {
-      const at::Tensor squares = tensors[fmt::format("squares_{}", i)];
-      made.linears.push_back({tensors[fmt::format("up_{}", i)].to(at::kDouble),
-                              tensors[fmt::format("down_{}", i)].to(at::kDouble),
-                              {squares.data_ptr<float>(), squares.data_ptr<float>() + squares.numel()}});
+  // Where the network lies.
+  Result<Spectrum> linear(std::int64_t layer, std::size_t index) const {
+    const std::string name = fmt::format("directions_{}_", index);
+    KW_TRY(const auto tensors, read_tensors(path(layer), name));
+    const auto wide = [&](const char* side) {
+      return tensors.at(name + side).to(network_.options().device()).to(at::kDouble);
+    };
+    return Spectrum{.up = wide("up"), .down = wide("down"), .squares = {}};
+  }
+
+  // Of each linear layer what its directions add, without the directions themselves.
+  Result<std::vector<std::vector<double>>> squares(std::int64_t layer) const {
+    KW_TRY(const auto tensors, read_tensors(path(layer), "squares_"));
+    std::vector<std::vector<double>> made;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const at::Tensor& of_linear = tensors.at(fmt::format("squares_{}", i));
+      made.emplace_back(of_linear.data_ptr<float>(), of_linear.data_ptr<float>() + of_linear.numel());
     }
     return made;
   }
@@ -201,12 +207,13 @@ Result<Plan> allotted_plan(const Network& network, const CompressOptions& option
   Plan plan;
   std::int64_t all = 0;
   for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
-    KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+    KW_TRY(const auto squares, spectra.squares(layer));
     auto& ranks = plan.ranks.emplace_back();
-    for (const Spectrum& spectrum : of_layer.linears) {
-      Allotted one{.rows = spectrum.up.size(0), .columns = spectrum.down.size(1)};
-      one.loss.assign(spectrum.squares.size() + 1, 0);
-      for (std::size_t i = spectrum.squares.size(); i-- > 0;) one.loss[i] = one.loss[i + 1] + spectrum.squares[i];
+    for (const Linear& linear : network.layers()[static_cast<std::size_t>(layer)].linears) {
+      const std::vector<double>& of_linear = squares[ranks.size()];
+      Allotted one{.rows = linear.outputs(), .columns = linear.inputs()};
+      one.loss.assign(of_linear.size() + 1, 0);
+      for (std::size_t i = of_linear.size(); i-- > 0;) one.loss[i] = one.loss[i + 1] + of_linear[i];
       all += one.rows * one.columns;
       matrices.push_back(std::move(one));
       ranks.push_back(0);
@@ -232,16 +239,15 @@ Result<LayerFactors> factors_of(const Network& network, const Spectra& spectra, 
   const auto place = static_cast<std::size_t>(layer);
   LayerFactors made{.linears = std::vector<std::optional<Factors>>(plan.ranks[place].size())};
   if (std::accumulate(plan.ranks[place].begin(), plan.ranks[place].end(), std::int64_t{0}) == 0) return made;
-  KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+  KW_TRY(const auto squares, spectra.squares(layer));
   double all = 0, left = 0;
   for (std::size_t i = 0; i < made.linears.size(); ++i) {
     const std::int64_t rank = plan.ranks[place][i];
-    const auto& squares = of_layer.linears[i].squares;
-    all += std::accumulate(squares.begin(), squares.end(), 0.0);
+    all += std::accumulate(squares[i].begin(), squares[i].end(), 0.0);
     if (rank == 0) continue;
-    left += std::accumulate(squares.begin() + rank, squares.end(), 0.0);
-    made.linears[i] =
-        with_residual(network.layers()[place].linears[i].weight, of_layer.linears[i], rank, plan.residual[place][i]);
+    left += std::accumulate(squares[i].begin() + rank, squares[i].end(), 0.0);
+    KW_TRY(const Spectrum spectrum, spectra.linear(layer, i));
+    made.linears[i] = with_residual(network.layers()[place].linears[i].weight, spectrum, rank, plan.residual[place][i]);
   }
   made.lost = left / std::max(all, 1e-30);
   return made;
@@ -285,8 +291,8 @@ struct Work {
     Network fitted = network;
     // Spread over the text, as the sequences are.
     const std::int64_t count = std::min(options.refit_sequences, ids.size(0));
-    Refitter refitter(original, ids.index_select(0, at::floor_divide(at::arange(count) * ids.size(0), count)),
-                      options.pivot);
+    const at::Tensor chosen = at::floor_divide(at::arange(count, ids.options()) * ids.size(0), count);
+    Refitter refitter(original, ids.index_select(0, chosen), options.pivot);
     std::int64_t changed = 0;
     for (std::int64_t layer = 0; layer < original.config().layers; ++layer) {
       KW_TRY(const LayerFactors factors, factors_of(original, spectra, plan, layer));
@@ -371,15 +377,14 @@ Result<Json> spectra_by_layer(const Network& network, const Spectra& spectra) {
   constexpr std::size_t kSteps = 16;
   Json all = Json::array();
   for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
-    KW_TRY(const LayerSpectra of_layer, spectra.layer(layer));
+    KW_TRY(const auto squares, spectra.squares(layer));
     Json curves = Json::array();
-    for (const Spectrum& spectrum : of_layer.linears) {
-      const double sum = std::accumulate(spectrum.squares.begin(), spectrum.squares.end(), 0.0);
+    for (const std::vector<double>& of_linear : squares) {
+      const double sum = std::accumulate(of_linear.begin(), of_linear.end(), 0.0);
       Json curve = Json::array();
       for (std::size_t step = 0; step <= kSteps; ++step) {
-        const auto from =
-            spectrum.squares.begin() + static_cast<std::ptrdiff_t>(spectrum.squares.size() * step / kSteps);
-        curve.push_back(std::accumulate(from, spectrum.squares.end(), 0.0) / std::max(sum, 1e-30));
+        const auto from = of_linear.begin() + static_cast<std::ptrdiff_t>(of_linear.size() * step / kSteps);
+        curve.push_back(std::accumulate(from, of_linear.end(), 0.0) / std::max(sum, 1e-30));
       }
       curves.push_back(curve);
     }
@@ -398,23 +403,38 @@ Json switches_of(const CompressOptions& options) {
   return names;
 }
 
-// {text: {original, compressed}} of the texts that are to be evaluated.
-Result<Json> perplexities(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
-                          const CompressOptions& options, const TellProgress& tell) {
-  constexpr std::int64_t kWindow = 512;
-  Json all = Json::object();
+// Of a text's tokens, the perplexity before and after; of models that predict no next token, how alike they stay.
+Result<Json> evaluated(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
+                       std::span<const std::int32_t> ids) {
+  constexpr std::int64_t kWindow = 512, kComparedWindow = 128;
+  Json of_text = Json::object();
+  if (!original.config().is_causal() || !original.config().predicts_next()) {
+    KW_TRY(const Agreement agreement, agreement_of(original, compressed, tokenizer, ids, kComparedWindow));
+    return Json{{"windows", agreement.windows},
+                {"cosine", agreement.cosine},
+                {"least_cosine", agreement.least_cosine},
+                {"same_nearest", agreement.same_nearest}};
+  }
   const std::int64_t window = std::min(kWindow, original.config().context);
+  for (const auto& [name, network] : {std::pair{"original", &original}, std::pair{"compressed", &compressed}}) {
+    KW_TRY(const Perplexity measured, perplexity_of(*network, ids, window));
+    of_text[name] = measured.value();
+  }
+  return of_text;
+}
+
+// Of all texts that are to be evaluated, put into `about` as perplexity or agreement.
+Status evaluate_texts(const Tokenizer& tokenizer, const Network& original, const Network& compressed,
+                      const CompressOptions& options, const TellProgress& tell, Json& about) {
+  about["perplexity"] = about["agreement"] = Json::object();
+  std::size_t done = 0;
   for (const fs::path& text : options.evaluate) {
     KW_TRY(const auto ids, tokens_of_file(tokenizer, text, options.evaluate_tokens));
-    Json of_text = Json::object();
-    for (const auto& [name, network] : {std::pair{"original", &original}, std::pair{"compressed", &compressed}}) {
-      KW_TRY(const Perplexity measured, perplexity_of(*network, ids, window));
-      of_text[name] = measured.value();
-    }
-    all[text.stem().string()] = of_text;
-    if (tell) tell({{"what", "evaluation"}, {"done", all.size()}, {"of", options.evaluate.size()}, {"left_s", 0}});
+    KW_TRY(const Json of_text, evaluated(tokenizer, original, compressed, ids));
+    about[of_text.contains("cosine") ? "agreement" : "perplexity"][text.stem().string()] = of_text;
+    if (tell) tell({{"what", "evaluation"}, {"done", ++done}, {"of", options.evaluate.size()}, {"left_s", 0}});
   }
-  return all;
+  return {};
 }
 
 // Equal for the same model, text and amount: what was gathered then can be used again.
@@ -424,7 +444,7 @@ Result<std::string> key_of(const ModelFiles& files, const CompressOptions& optio
   const auto changed = fs::last_write_time(weights, failed).time_since_epoch().count();
   const at::Tensor flat = ids.contiguous();
   const std::string_view bytes(static_cast<const char*>(flat.data_ptr()), static_cast<std::size_t>(flat.numel()) * 8);
-  return fmt::format("1 {} {} {} {}x{} {} {:016x}", files.path.string(), changed, files.parameters(), ids.size(0),
+  return fmt::format("2 {} {} {} {}x{} {} {:016x}", files.path.string(), changed, files.parameters(), ids.size(0),
                      ids.size(1), options.gradient_sequences, hash_of(bytes));
 }
 
@@ -545,8 +565,9 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
   const std::int64_t before = network.linear_parameters();
   KW_TRY(const PartFolder part, PartFolder::take(options.out));
   KW_TRY(const FolderLock working, FolderLock::take(options.work));
-  KW_TRY(const at::Tensor ids, calibration_tokens(tokenizer, network, options));
-  KW_TRY(const std::string key, key_of(files, options, ids));
+  KW_TRY(const at::Tensor calibration, calibration_tokens(tokenizer, network, options));
+  KW_TRY(const std::string key, key_of(files, options, calibration));
+  const at::Tensor ids = calibration.to(network.options().device());
   KW_TRY(Statistics statistics, Statistics::open(options.work, key));
   const Kind kind = kind_of(options);
   if (kind != Kind::plain) KW_CHECK(statistics.gather(network, ids, tell));
@@ -612,7 +633,7 @@ Result<Json> compress(const ModelFiles& files, const Tokenizer& tokenizer, Netwo
                 {"calibration_sequences", ids.size(0)}};
   KW_TRY(about["errors"], errors_by_layer(network, compressed, statistics));
   KW_TRY(about["spectra"], spectra_by_layer(network, spectra));
-  KW_TRY(about["perplexity"], perplexities(tokenizer, network, compressed, options, tell));
+  KW_CHECK(evaluate_texts(tokenizer, network, compressed, options, tell, about));
   about["seconds"] = seconds_since(begin);
   KW_CHECK(write_model(files, compressed, options, about));
   about["out"] = options.out.string();

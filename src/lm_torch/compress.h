@@ -1,5 +1,5 @@
 // A model made smaller: its linear layers as two thin factors each, by one of five published methods and with our own
-// additions as switches (docs/lm.md).
+// additions as switches (docs/compress.md).
 //
 // The work folder keeps what is long to compute (statistics, spectra), layer by layer: a run that was stopped goes on,
 // and other ratios and methods on the same calibration text begin with them. The model is written beside its final name

@@ -7,6 +7,7 @@
 #include "base/scratch.h"
 #include "lm_torch/decoder.h"
 #include "lm_torch/evaluate.h"
+#include "lm_torch/placement.h"
 
 namespace kw::lm {
 namespace {
@@ -41,9 +42,10 @@ struct Trial {
             {"length", 32},
             {"gradient_sequences", 4}};
   }
-  Result<Json> run(const Json& asked, const TellProgress& tell = {}) const {
+  Result<Json> run(const Json& asked, const TellProgress& tell = {}, const std::string& device = "cpu") const {
     KW_TRY(const CompressOptions options, compress_options(asked));
-    KW_TRY(Network network, Network::load(files));
+    KW_TRY(const at::TensorOptions where, placement(device, "F32"));
+    KW_TRY(Network network, Network::load(files, where));
     return compress(files, tokenizer, std::move(network), options, tell);
   }
   std::string error_of(const Json& asked) const {
@@ -157,12 +159,55 @@ TEST(Compress, FactorsStepTokenByTokenAsTheyPass) {
   }
 }
 
+TEST(GpuCompress, MakesWhatTheProcessorMakes) {
+  if (const auto there = placement("cuda", "F32"); !there.ok()) GTEST_SKIP() << there.error().message;
+  for (const char* method : {"svd", "fwsvd", "asvd", "ressvd", "svd-llm"}) {
+    const Trial here("qwen3"), there("qwen3");
+    const bool ours = method == std::string("svd-llm");
+    const auto asked = [&](const Trial& trial) {
+      Json request = trial.request(method, 0.3);
+      request["evaluate"] = Json::array({(trial.folder.path() / "text").string()});
+      for (const char* name : {"allot", "pivot", "refit", "onnx"}) request[name] = ours;
+      return request;
+    };
+    const auto expected = here.run(asked(here)), made = there.run(asked(there), {}, "cuda");
+    ASSERT_TRUE(expected.ok() && made.ok()) << method << (made.ok() ? "" : ": " + made.error().message);
+    EXPECT_EQ((*expected)["ranks"].dump(), (*made)["ranks"].dump()) << method;
+    for (const char* which : {"original", "compressed"}) {
+      const auto perplexity = [&](const Json& of) { return of["perplexity"]["text"][which].get<double>(); };
+      EXPECT_NEAR(perplexity(*made), perplexity(*expected), 1e-2 * perplexity(*expected)) << method << " " << which;
+    }
+    const at::Tensor ids = tensor_of(std::vector<std::int32_t>{1, 5, 9, 2, 8, 8}, 1);
+    const auto first = Network::load(*open_model(here.folder.path() / "out"));
+    const auto second = Network::load(*open_model(there.folder.path() / "out"));
+    EXPECT_TRUE(at::allclose(first->logits(ids), second->logits(ids), 1e-2, 1e-2)) << method;
+  }
+}
+
 TEST(Compress, CompressesAnEncoderToo) {
   const Trial trial("bert");
-  const auto done = trial.run(trial.request("ressvd", 0.3));
+  Json asked = trial.request("ressvd", 0.3);
+  asked["evaluate"] = Json::array({(trial.folder.path() / "text").string()});
+  const auto done = trial.run(asked);
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_TRUE(Network::load(*open_model(trial.folder.path() / "out")).ok());
   EXPECT_EQ((*done)["tried"].size(), 2u);  // one layer, or both
+  const Json& agreement = (*done)["agreement"]["text"];
+  EXPECT_GT(agreement["windows"].get<int>(), 8);
+  EXPECT_GT(agreement["cosine"].get<double>(), 0.9);
+  EXPECT_LT(agreement["cosine"].get<double>(), 0.9999999);
+  EXPECT_LE(agreement["least_cosine"].get<double>(), agreement["cosine"].get<double>());
+}
+
+TEST(Compress, AModelAgreesWithItself) {
+  const Trial trial("bert");
+  const auto network = Network::load(trial.files);
+  const auto ids = trial.tokenizer.encode(*read_file(trial.folder.path() / "text"));
+  const auto same = agreement_of(*network, *network, trial.tokenizer, *ids, 32);
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_NEAR(same->least_cosine, 1, 1e-9);
+  EXPECT_EQ(same->same_nearest, 1);
+  EXPECT_FALSE(agreement_of(*network, *network, trial.tokenizer, {}, 32).ok());
 }
 
 TEST(Compress, RefitsOnlyWhereSequencesThatWereHeldOutAreTheBetterForIt) {

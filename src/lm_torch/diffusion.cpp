@@ -13,6 +13,8 @@
 namespace kw::lm {
 namespace {
 
+constexpr std::int64_t kKeysAtOnce = 16;  // masks of GPUs come in such steps; what is too much nobody sees
+
 // A text that is being filled.
 struct Row {
   std::size_t text = 0;
@@ -84,6 +86,8 @@ class Filling {
     return row;
   }
 
+  at::TensorOptions on_device() const { return at::TensorOptions(at::kLong).device(network_.options().device()); }
+
   void make_room(std::int64_t tokens) {
     for (std::vector<at::Tensor>* const kept : {&cache_.keys, &cache_.values}) {
       for (at::Tensor& one : *kept) {
@@ -107,7 +111,7 @@ class Filling {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const std::int64_t count = rows_[i].stored;
       if (count == 0) continue;
-      const at::Tensor places = at::arange(count), blocks = at::floor_divide(places, block_);
+      const at::Tensor places = at::arange(count, on_device()), blocks = at::floor_divide(places, block_);
       KeyValueCache alone{.keys = std::vector<at::Tensor>(network_.layers().size()),
                           .values = std::vector<at::Tensor>(network_.layers().size())};
       Pass pass =
@@ -136,6 +140,7 @@ class Filling {
       keys = std::max(keys, row.stored + width);
       tokens += row.block_end(width) - row.stored;
     }
+    keys = (keys + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce;
     make_room(keys);
     const bool few = decoder_ != nullptr && tokens <= Decoder::kMostTokens;
     std::vector<std::int64_t> firsts = few ? run_decoder(width) : run_network(width, keys);
@@ -180,13 +185,15 @@ class Filling {
       ends.data_ptr<std::int64_t>()[i] = std::ssize(row.ids);
       firsts.push_back(i * width);
     }
-    const at::Tensor places = begins + at::arange(width).view({1, -1}), key_places = at::arange(keys).view({1, 1, -1});
+    const auto device = network_.options().device();
+    const at::Tensor places = begins.to(device) + at::arange(width, on_device()).view({1, -1}),
+                     key_places = at::arange(keys, on_device()).view({1, 1, -1});
     const at::Tensor block_ends = ((at::floor_divide(places, block_) + 1) * block_).unsqueeze(-1);
     // What a last block that is short lacks sees itself, and nothing sees it.
     Pass pass = network_.pass_over(
-        places, ((key_places < block_ends) & (key_places < ends)) | (key_places == places.unsqueeze(-1)));
+        places, ((key_places < block_ends) & (key_places < ends.to(device))) | (key_places == places.unsqueeze(-1)));
     pass.cache = &cache_;
-    pass.places = places.view({rows, 1, width, 1}).to(network_.options().device());
+    pass.places = places.view({rows, 1, width, 1});
     states_ = network_.run(ids, pass).reshape({rows * width, -1});
     return firsts;
   }
@@ -199,7 +206,7 @@ class Filling {
       logits = at::from_blob(made.data(), {std::ssize(wanted), network_.config().vocabulary}, at::kFloat);
     } else {
       const at::Tensor some = at::tensor(wanted, at::kLong).to(states_.device());
-      logits = network_.head(states_.index_select(0, some)).to(at::kFloat).cpu();
+      logits = network_.head(states_.index_select(0, some)).to(at::kFloat);
     }
     logits.select(1, *network_.config().mask_id).fill_(-INFINITY);
     return logits;
@@ -207,40 +214,33 @@ class Filling {
 
   // Fills of each row's block, whose first place in the pass is in `firsts`, what is sure enough; -1: nothing.
   void unmask(const std::vector<std::int64_t>& firsts, bool of_decoder) {
-    std::vector<std::int64_t> wanted;  // masked places
-    const auto for_masked = [&](const std::function<void(Row&, std::int64_t first, std::int64_t place)>& act) {
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        Row& row = rows_[i];
-        for (std::int64_t place = row.stored; firsts[i] >= 0 && place < row.block_end(block_); ++place) {
-          if (row.masked[static_cast<std::size_t>(place)]) act(row, firsts[i], place);
-        }
+    std::vector<std::int64_t> wanted, without_end;  // masked places; those of them where no text can end
+    std::vector<double> numbers;
+    std::map<Row*, std::vector<std::size_t>> by_row;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      Row& row = rows_[i];
+      for (std::int64_t place = row.stored; firsts[i] >= 0 && place < row.block_end(block_); ++place) {
+        if (!row.masked[static_cast<std::size_t>(place)]) continue;
+        if (blanks_[row.text].length > 0) without_end.push_back(std::ssize(wanted));
+        wanted.push_back(firsts[i] + place - row.stored);
+        numbers.push_back(number_for(sampling_.seed, row.text, place, row.step));
+        by_row[&row].push_back(static_cast<std::size_t>(place));
       }
-    };
-    for_masked([&](Row& row, std::int64_t first, std::int64_t place) { wanted.push_back(first + place - row.stored); });
+    }
     if (wanted.empty()) return;
     const at::Tensor logits = logits_at(wanted, of_decoder);
-    struct Guess {
-      std::vector<std::size_t> places;
-      std::vector<Chosen> chosen;
-    };
-    std::map<Row*, Guess> by_row;
-    std::int64_t at = 0;
-    for_masked([&](Row& row, std::int64_t, std::int64_t place) {
-      const at::Tensor of_place = logits[at++];
-      if (blanks_[row.text].length > 0) {
-        for (const std::int64_t end : network_.config().end_ids) {
-          if (end >= 0 && end < of_place.numel()) of_place.data_ptr<float>()[end] = -INFINITY;
-        }
-      }
-      Guess& guess = by_row[&row];
-      guess.places.push_back(static_cast<std::size_t>(place));
-      guess.chosen.push_back(
-          choose_with_share(of_place, sampling_, number_for(sampling_.seed, row.text, place, row.step)));
-    });
+    for (const std::int64_t end : network_.config().end_ids) {
+      if (without_end.empty() || end < 0 || end >= logits.size(1)) continue;
+      logits.select(1, end).index_fill_(0, at::tensor(without_end, at::kLong).to(logits.device()), -INFINITY);
+    }
+    const std::vector<Chosen> all = choose_many(logits, sampling_, numbers);
+    auto next = all.begin();
     for (Row& row : rows_) {
       const auto found = by_row.find(&row);
       if (found == by_row.end()) continue;
-      const auto& [places, chosen] = found->second;
+      const std::vector<std::size_t>& places = found->second;
+      const std::vector<Chosen> chosen(next, next + std::ssize(places));
+      next += std::ssize(places);
       for (const std::size_t kept : kept_after(chosen, block_, row.step, steps_, denoising_)) {
         row.ids[places[kept]] = chosen[kept].id;
         row.masked[places[kept]] = false;

@@ -11,8 +11,9 @@
 namespace kw::lm {
 namespace {
 
-constexpr std::int64_t kTokensAtOnce = 2048;    // of a batch of windows
-constexpr std::int64_t kPredictedAtOnce = 256;  // whose logits are in memory
+// Tokens of a batch of windows, and those whose logits are in memory: a GPU is slow at few.
+std::int64_t tokens_at_once(const Network& network) { return network.options().device().is_cuda() ? 16384 : 2048; }
+std::int64_t predicted_at_once(const at::Tensor& states) { return states.is_cuda() ? 4096 : 256; }
 
 }  // namespace
 
@@ -38,10 +39,11 @@ Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, con
 at::Tensor summed_loss(const Network& network, const at::Tensor& finished, const at::Tensor& ids) {
   const std::int64_t predicted = ids.size(1) - 1;
   const at::Tensor states = finished.slice(1, 0, predicted).reshape({-1, finished.size(-1)});
-  const at::Tensor targets = ids.slice(1, 1).reshape({-1});
-  at::Tensor sum = at::zeros({}, at::kDouble);
-  for (std::int64_t begin = 0; begin < targets.size(0); begin += kPredictedAtOnce) {
-    const std::int64_t end = std::min(begin + kPredictedAtOnce, targets.size(0));
+  const at::Tensor targets = ids.slice(1, 1).reshape({-1}).to(finished.device());
+  at::Tensor sum = at::zeros({}, finished.options().dtype(at::kDouble));
+  const std::int64_t at_once = predicted_at_once(states);
+  for (std::int64_t begin = 0; begin < targets.size(0); begin += at_once) {
+    const std::int64_t end = std::min(begin + at_once, targets.size(0));
     const at::Tensor logits = network.head(states.slice(0, begin, end));
     sum = sum + at::cross_entropy_loss(logits, targets.slice(0, begin, end), {}, at::Reduction::Sum).to(at::kDouble);
   }
@@ -61,7 +63,8 @@ Result<Perplexity> perplexity_of(const Network& network, std::span<const std::in
   const at::NoGradGuard no_gradients;
   const auto begin = std::chrono::steady_clock::now();
   window = std::min<std::int64_t>(window, std::ssize(ids));
-  const std::int64_t windows = std::ssize(ids) / window, at_once = std::max<std::int64_t>(1, kTokensAtOnce / window);
+  const std::int64_t windows = std::ssize(ids) / window,
+                     at_once = std::max<std::int64_t>(1, tokens_at_once(network) / window);
   Perplexity result;
   double sum = 0;
   for (std::int64_t first = 0; first < windows; first += at_once) {
@@ -76,6 +79,39 @@ Result<Perplexity> perplexity_of(const Network& network, std::span<const std::in
     if (tell && !tell(result)) break;
   }
   return result;
+}
+
+Result<Agreement> agreement_of(const Network& original, const Network& compressed, const Tokenizer& tokenizer,
+                               std::span<const std::int32_t> ids, std::int64_t window) {
+  const std::int64_t around = std::ssize(tokenizer.around({}));
+  window = std::min(window, original.config().context);
+  const std::int64_t own = std::min(window - around, std::ssize(ids));  // tokens of the text in a window
+  if (own < 1) return fail("the text has {} tokens: there is nothing to compare", ids.size());
+  KW_CHECK(original.check_ids(ids));
+  const at::NoGradGuard no_gradients;
+  const std::int64_t windows = std::ssize(ids) / own,
+                     at_once = std::max<std::int64_t>(1, tokens_at_once(original) / window);
+  std::vector<at::Tensor> means[2];
+  for (std::int64_t first = 0; first < windows; first += at_once) {
+    std::vector<std::int32_t> batch;
+    const std::int64_t rows = std::min(at_once, windows - first);
+    for (std::int64_t row = first; row < first + rows; ++row) {
+      const auto begin = ids.begin() + row * own;
+      const std::vector<std::int32_t> whole = tokenizer.around({begin, begin + own});
+      batch.insert(batch.end(), whole.begin(), whole.end());
+    }
+    const at::Tensor given = tensor_of(batch, rows);
+    for (const auto& [network, of] : {std::pair{&original, &means[0]}, std::pair{&compressed, &means[1]}}) {
+      const at::Tensor mean = network->run(given).to(at::kDouble).mean(1);
+      of->push_back(mean / mean.norm(2, {1}, true).clamp_min(1e-30));
+    }
+  }
+  const at::Tensor first = at::cat(means[0], 0), second = at::cat(means[1], 0), cosines = (first * second).sum(1);
+  const auto nearest = [&](const at::Tensor& of) { return at::mm(of, of.t()).fill_diagonal_(-2).argmax(1); };
+  return Agreement{.windows = windows,
+                   .cosine = cosines.mean().item<double>(),
+                   .least_cosine = cosines.min().item<double>(),
+                   .same_nearest = nearest(first).eq(nearest(second)).to(at::kDouble).mean().item<double>()};
 }
 
 }  // namespace kw::lm

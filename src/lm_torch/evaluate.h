@@ -27,6 +27,18 @@ struct Perplexity {
 Result<Perplexity> perplexity_of(const Network& network, std::span<const std::int32_t> ids, std::int64_t window,
                                  const std::function<bool(const Perplexity&)>& tell = {});
 
+// How close a model stays to another one in what it makes of a text, for models that predict no next token. What stands
+// for a window is the mean of its hidden states, as sentence embeddings have it.
+struct Agreement {
+  std::int64_t windows = 0;
+  double cosine = 0, least_cosine = 0;  // between both models' means of a window: the average, and the least
+  double same_nearest = 0;              // share of the windows whose nearest other window is the same one in both
+};
+
+// Windows of `window` tokens that do not overlap, those that a text begins and ends with included.
+Result<Agreement> agreement_of(const Network& original, const Network& compressed, const Tokenizer& tokenizer,
+                               std::span<const std::int32_t> ids, std::int64_t window);
+
 // The first `most` tokens of a text (0: all); no more of it is tokenised than they can need.
 Result<std::vector<std::int32_t>> tokens_of_file(const Tokenizer& tokenizer, const std::filesystem::path& path,
                                                  std::int64_t most);

@@ -25,7 +25,7 @@ at::Tensor root_of(const at::Tensor& gram) {
 // Eigenvectors of a symmetric matrix as columns, the largest value first.
 std::tuple<at::Tensor, std::vector<double>> directions_of(const at::Tensor& symmetric) {
   const auto [values, vectors] = at::linalg_eigh((symmetric + symmetric.t()) / 2);
-  const at::Tensor falling = values.flip(0).clamp_min(0).contiguous();
+  const at::Tensor falling = values.flip(0).clamp_min(0).cpu().contiguous();
   std::vector<double> squares(falling.data_ptr<double>(), falling.data_ptr<double>() + falling.numel());
   return {vectors.flip(1), std::move(squares)};
 }
@@ -111,10 +111,11 @@ Factors refitted(const Factors& factors, const at::Tensor& cross, const at::Tens
 Pivoted pivoted(const Factors& factors) {
   const std::int64_t rows = factors.up.size(0), rank = factors.up.size(1);
   assert(rank <= rows);
-  const auto [packed, swaps] = at::linalg_lu_factor(factors.up.to(at::kDouble));
+  const auto [packed, pivots] = at::linalg_lu_factor(factors.up.to(at::kDouble));
   // LAPACK tells which rows it swapped, one after the other and from 1.
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) order[static_cast<std::size_t>(i)] = i;
+  const at::Tensor swaps = pivots.cpu();
   const int* swapped = swaps.data_ptr<int>();
   for (std::int64_t i = 0; i < rank; ++i)
     std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(swapped[i] - 1)]);
@@ -128,8 +129,9 @@ Pivoted pivoted(const Factors& factors) {
   // others of `up` = (L2 U) and its pivots = (L1 U): the one from the other is L2 L1^-1.
   const at::Tensor up = at::linalg_solve_triangular(lower, others, false, false, true);
   const at::Tensor down =
-      at::mm(factors.up.to(at::kDouble).index_select(0, index.slice(0, 0, rank)), factors.down.to(at::kDouble));
-  return {down, up, place};
+      at::mm(factors.up.to(at::kDouble).index_select(0, index.slice(0, 0, rank).to(packed.device())),
+             factors.down.to(at::kDouble));
+  return {down, up, place.to(packed.device())};
 }
 
 std::int64_t factor_size(std::int64_t rows, std::int64_t columns, std::int64_t rank, bool pivot) {

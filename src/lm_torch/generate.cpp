@@ -14,24 +14,37 @@ std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double n
 }
 
 Chosen choose_with_share(const at::Tensor& logits, const Sampling& sampling, double number) {
+  return choose_many(logits.unsqueeze(0), sampling, {&number, 1}).front();
+}
+
+std::vector<Chosen> choose_many(const at::Tensor& logits, const Sampling& sampling, std::span<const double> numbers) {
+  at::Tensor ids, shares;  // of every row
   if (sampling.temperature <= 0) {
-    const auto id = logits.argmax().item<std::int64_t>();
-    return {static_cast<std::int32_t>(id), at::softmax(logits, 0, at::kDouble)[id].item<double>()};
+    ids = logits.argmax(1, true);
+    shares = at::softmax(logits, 1, logits.is_cuda() ? at::kFloat : at::kDouble).gather(1, ids);
+  } else {
+    const auto [likely, order] = (logits.to(at::kDouble) / sampling.temperature).sort(1, true);
+    const at::Tensor all = at::softmax(likely, 1), sums = all.cumsum(1);
+    // The likeliest that together make up top_p, at most top_k; the first always.
+    const std::int64_t most = sampling.top_k > 0 ? std::min(sampling.top_k, all.size(1)) : all.size(1);
+    const at::Tensor last = (sums < sampling.top_p).sum(1, true).clamp_max(most - 1);
+    const at::Tensor sum = sums.gather(1, last);
+    const at::Tensor wanted = at::tensor(std::vector<double>(numbers.begin(), numbers.end()), at::kDouble)
+                                  .view({-1, 1})
+                                  .to(logits.device()) *
+                              sum;
+    const at::Tensor chosen = at::minimum((sums <= wanted).sum(1, true), last);
+    ids = order.gather(1, chosen);
+    shares = all.gather(1, chosen) / sum;
   }
-  auto [likely, order] = (logits.to(at::kDouble) / sampling.temperature).sort(-1, true);
-  at::Tensor shares = at::softmax(likely, 0);
-  std::int64_t kept = shares.size(0);
-  if (sampling.top_k > 0) kept = std::min(kept, sampling.top_k);
-  const double* share = shares.data_ptr<double>();
-  double sum = 0;
-  for (std::int64_t i = 0; i < kept; ++i) {
-    sum += share[i];
-    if (sum >= sampling.top_p) kept = i + 1;
+  // One copy for both.
+  const at::Tensor both = at::cat({ids.to(at::kDouble), shares.to(at::kDouble)}, 1).cpu();
+  std::vector<Chosen> made;
+  for (std::int64_t row = 0; row < both.size(0); ++row) {
+    const double* const pair = both.data_ptr<double>() + 2 * row;
+    made.push_back({static_cast<std::int32_t>(pair[0]), pair[1]});
   }
-  double left = number * sum;
-  std::int64_t chosen = 0;
-  while (chosen + 1 < kept && left >= share[chosen]) left -= share[chosen++];
-  return {static_cast<std::int32_t>(order[chosen].item<std::int64_t>()), share[chosen] / sum};
+  return made;
 }
 
 Result<std::vector<Generated>> generate(const Network& network, const std::vector<std::vector<std::int32_t>>& prompts,

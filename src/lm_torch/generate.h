@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -38,6 +39,8 @@ struct Chosen {
   double share = 0;
 };
 Chosen choose_with_share(const at::Tensor& logits, const Sampling& sampling, double number);
+// The same of many rows of logits at once, on the device where they lie, and with a number for each.
+std::vector<Chosen> choose_many(const at::Tensor& logits, const Sampling& sampling, std::span<const double> numbers);
 std::int32_t choose(const at::Tensor& logits, const Sampling& sampling, double number);
 
 }  // namespace kw::lm

@@ -15,6 +15,23 @@ enum LinearIndex : std::size_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDow
 constexpr std::size_t kInner = 4, kOuter = 5;  // of BERT
 
 constexpr std::int64_t kQueriesAtOnce = 1024;  // bounds the memory of scores
+constexpr std::int64_t kFewQueries = 64;       // of a group of heads, that read their keys together
+
+// What LibTorch 2 computes in one go on a GPU. Version 1 has neither of these functions.
+#if __has_include(<ATen/ops/scaled_dot_product_attention.h>) && __has_include(<ATen/ops/rms_norm.h>)
+constexpr bool kHasFused = true;
+at::Tensor fused_attention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                           const at::Tensor& mask) {
+  return at::scaled_dot_product_attention(queries, keys, values, mask);
+}
+at::Tensor fused_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
+  return at::rms_norm(x, {x.size(-1)}, weight, epsilon);
+}
+#else
+constexpr bool kHasFused = false;
+at::Tensor fused_attention(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&) { return {}; }
+at::Tensor fused_norm(const at::Tensor&, const at::Tensor&, double) { return {}; }
+#endif
 
 // 0 where the system does not say.
 std::int64_t free_memory_bytes() {
@@ -36,9 +53,39 @@ at::Tensor applied(const Layer& layer, std::size_t linear, const at::Tensor& inp
 
 at::Tensor normalised(const at::Tensor& x, const Norm& norm, double epsilon) {
   if (norm.bias.defined()) return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, epsilon);
+  if (kHasFused && x.is_cuda()) return fused_norm(x, norm.weight, epsilon);
   // Squares of short numbers are summed in float32.
   const at::Tensor wide = x.element_size() < 4 ? x.to(at::kFloat) : x;
   return (wide * at::rsqrt(wide.pow(2).mean(-1, true) + epsilon)).to(x.scalar_type()) * norm.weight;
+}
+
+// Queries [batch, heads, tokens, size] with keys of as many heads or of fewer, which then are each of a group.
+at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                           const at::Tensor& mask) {
+  const std::int64_t batch = queries.size(0), heads = queries.size(1), tokens = queries.size(2), size = queries.size(3);
+  const std::int64_t kv_heads = keys.size(1), group = heads / kv_heads, count = keys.size(2);
+  const at::Tensor keys_down = keys.transpose(-1, -2);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
+    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
+    // The heads of a group share keys: they are more rows of one product.
+    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
+    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
+    scores = scores.view({batch, kv_heads, group, some, count}) + mask.slice(2, begin, begin + some).unsqueeze(2);
+    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
+    const at::Tensor shares =
+        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
+    parts.push_back(at::matmul(shares, values).view({batch, heads, some, size}));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
+}
+
+// What lies in these stretches along an axis, one after the other.
+at::Tensor stretches_of(const at::Tensor& all, std::int64_t axis,
+                        const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+  std::vector<at::Tensor> some;
+  for (const auto& [from, to] : stretches) some.push_back(all.slice(axis, from, to));
+  return some.size() == 1 ? some[0] : at::cat(some, axis);
 }
 
 // Tensors by name; those that a model need not have may be missing.
@@ -62,6 +109,11 @@ class Parts {
  private:
   const std::map<std::string, at::Tensor>& tensors_;
 };
+
+// Without widening: half of the bytes, and no work for the CPU.
+Result<at::Tensor> on_device(const StoredTensor& stored, const at::Device& device) {
+  return at::from_blob(const_cast<std::byte*>(stored.bytes.data()), stored.shape, at::kBFloat16).to(device);
+}
 
 // Rows of a factored layer are places in it; weights are numbers.
 Status check_values(const std::string& name, const at::Tensor& tensor) {
@@ -102,7 +154,8 @@ Result<Network> Network::load(const ModelFiles& files, const at::TensorOptions& 
   }
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, stored] : files.tensors) {
-    const auto tensor = load_tensor(stored);
+    const bool as_stored = options.device().is_cuda() && stored.type == StoredType::bf16 && stored.rotary_heads == 0;
+    const auto tensor = as_stored ? on_device(stored, options.device()) : load_tensor(stored);
     if (!tensor.ok()) return at(files.path.string() + ": " + name, tensor.error());
     if (const Status checked = check_values(name, *tensor); !checked.ok()) {
       return at(files.path.string(), checked.error());
@@ -129,7 +182,7 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
     network.frequencies_ = at::empty({config.head_size / 2}, at::kDouble);
     std::memcpy(network.frequencies_.data_ptr(), frequencies.data(), frequencies.size() * sizeof(double));
     if (const at::Tensor factors = part("rope_freqs.weight"); factors.defined()) network.frequencies_ /= factors.cpu();
-    network.frequencies_ = network.frequencies_.to(at::kFloat);
+    network.frequencies_ = network.frequencies_.to(at::kFloat).to(network.options().device());
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
     Layer layer;
@@ -144,17 +197,32 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
   return network;
 }
 
-Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen) const {
+Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts) const {
+  const auto device = options().device();
+  const at::Tensor there = seen.to(device);
+  const auto mask_of = [&](const at::Tensor& some) {
+    return at::zeros({some.size(0), 1, some.size(1), some.size(2)}, options())
+        .masked_fill_(at::logical_not(some).unsqueeze(1), -INFINITY);
+  };
   Pass pass;
-  pass.mask = at::zeros({seen.size(0), 1, seen.size(1), seen.size(2)}, at::kFloat)
-                  .masked_fill_(at::logical_not(seen).unsqueeze(1), -INFINITY)
-                  .to(options());
+  pass.parts = std::move(parts);
+  for (TokenPart& part : pass.parts) {
+    part.mask = mask_of(stretches_of(there.slice(1, part.begin, part.end), 2, part.keys));
+  }
+  if (pass.parts.empty()) pass.mask = mask_of(there);
+  const std::int64_t group = config_.kv_heads > 0 ? config_.heads / config_.kv_heads : 1;
+  if (kHasFused && device.is_cuda() && pass.parts.empty() && group > 1 && group * seen.size(1) <= kFewQueries) {
+    pass.group_mask = pass.mask.repeat({1, 1, group, 1});
+  }
   if (frequencies_.defined()) {
     const at::Tensor angles =
-        positions.unsqueeze(-1).to(at::kFloat) * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
+        positions.to(device).unsqueeze(-1).to(at::kFloat) * at::cat({frequencies_, frequencies_}).view({1, 1, -1});
     const double magnitude = rope_magnitude(config_.rope);
     pass.cosines = (angles.cos() * magnitude).unsqueeze(1).to(options());
-    pass.sines = (angles.sin() * magnitude).unsqueeze(1).to(options());
+    // Of the first half turned the other way round: what is turned is then the other half as it is.
+    const at::Tensor sines = (angles.sin() * magnitude).unsqueeze(1);
+    const std::int64_t half = config_.head_size / 2;
+    pass.sines = at::cat({-sines.slice(-1, 0, half), sines.slice(-1, half)}, -1).to(options());
   }
   return pass;
 }
@@ -189,15 +257,39 @@ at::Tensor Network::embed(const at::Tensor& ids) const {
 }
 
 at::Tensor Network::rotated(const at::Tensor& heads, const Pass& pass) const {
-  const std::int64_t half = config_.head_size / 2;
-  const at::Tensor turned = at::cat({-heads.slice(-1, half), heads.slice(-1, 0, half)}, -1);
-  return heads * pass.cosines + turned * pass.sines;
+  const at::Tensor turned = at::roll(heads, config_.head_size / 2, -1);
+  return at::addcmul(heads * pass.cosines, turned, pass.sines);
+}
+
+// Values mixed as queries like keys: [batch, heads, tokens, head size].
+at::Tensor Network::mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                          const Pass& pass) const {
+  const bool fused = kHasFused && queries.is_cuda();
+  const std::int64_t batch = queries.size(0), tokens = queries.size(2), size = config_.head_size;
+  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads;
+  if (fused && pass.group_mask.defined()) {
+    const at::Tensor asked = queries.reshape({batch, kv_heads, group * tokens, size});
+    return fused_attention(asked, keys, values, pass.group_mask).reshape({batch, config_.heads, tokens, size});
+  }
+  const auto for_every_head = [&](const at::Tensor& of_group) {
+    if (!fused || group == 1) return of_group;
+    return of_group.unsqueeze(2).expand({batch, kv_heads, group, -1, size}).reshape({batch, config_.heads, -1, size});
+  };
+  const at::Tensor all_keys = for_every_head(keys), all_values = for_every_head(values);
+  const auto attend = fused ? fused_attention : plain_attention;
+  if (pass.parts.empty()) return attend(queries, all_keys, all_values, pass.mask);
+  std::vector<at::Tensor> parts;
+  for (const TokenPart& part : pass.parts) {
+    parts.push_back(attend(queries.slice(2, part.begin, part.end), stretches_of(all_keys, 2, part.keys),
+                           stretches_of(all_values, 2, part.keys), part.mask));
+  }
+  return at::cat(parts, 2);
 }
 
 at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, const Pass& pass) const {
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const std::int64_t batch = inputs.size(0), tokens = inputs.size(1), size = config_.head_size;
-  const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads;
+  const std::int64_t kv_heads = config_.kv_heads;
   const auto heads_of = [&](std::size_t linear, std::int64_t count, const at::Tensor& norm) {
     at::Tensor made = applied(layer, linear, inputs, pass).view({batch, tokens, count, size});
     if (norm.defined()) made = normalised(made, {norm, {}}, config_.norm_epsilon);
@@ -229,22 +321,8 @@ at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, cons
     keys = put(pass.cache->keys[place], keys);
     values = put(pass.cache->values[place], values);
   }
-  const std::int64_t count = keys.size(2);
-  const at::Tensor keys_down = keys.transpose(-1, -2);
-  std::vector<at::Tensor> parts;
-  for (std::int64_t begin = 0; begin < tokens; begin += kQueriesAtOnce) {
-    const std::int64_t some = std::min(kQueriesAtOnce, tokens - begin);
-    // The heads of a group share keys: they are more rows of one product.
-    const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
-    at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
-    scores = scores.view({batch, kv_heads, group, some, count}) + pass.mask.slice(2, begin, begin + some).unsqueeze(2);
-    const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
-    const at::Tensor shares =
-        at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
-    parts.push_back(at::matmul(shares, values).view({batch, config_.heads, some, size}));
-  }
-  const at::Tensor mixed = parts.size() == 1 ? parts[0] : at::cat(parts, 2);
-  const at::Tensor joined = mixed.transpose(1, 2).reshape({batch, tokens, config_.heads * size});
+  const at::Tensor joined =
+      mixed(queries, keys, values, pass).transpose(1, 2).reshape({batch, tokens, config_.heads * size});
   return applied(layer, kOutput, joined, pass);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -37,10 +38,22 @@ struct KeyValueCache {
   std::int64_t length = 0;
 };
 
+// Tokens [begin, end) of all rows, which together see no other keys than those of these stretches, from and to.
+struct TokenPart {
+  std::int64_t begin = 0, end = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> keys;
+  at::Tensor mask = {};  // of these keys, as in Pass
+};
+
 // What a pass over a batch needs besides its hidden states, made once for all layers.
 struct Pass {
   at::Tensor cosines, sines;  // [batch, 1, tokens, head size]
   at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]
+  // The same with a row for every query of a group of heads, [batch, 1, group * tokens, keys], where these are few: then
+  // a group reads its keys once.
+  at::Tensor group_mask = {};
+  // Where tokens see few of the keys: all tokens in order, with the masks in place of `mask`. Empty: all at once.
+  std::vector<TokenPart> parts = {};
   KeyValueCache* cache = nullptr;
   // Where in the cache the keys and values of these tokens go, [rows, 1, tokens, 1]; the cache has room for them.
   // Undefined: after its length.
@@ -65,8 +78,9 @@ class Network {
   // `ids` [batch, tokens]. `padding`: how many tokens at the beginning of each row count for nothing.
   Pass begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache = nullptr,
                   std::span<const std::int64_t> padding = {}) const;
-  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true.
-  Pass pass_over(const at::Tensor& positions, const at::Tensor& seen) const;
+  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true. Both may
+  // lie on the network's device or on the CPU.
+  Pass pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts = {}) const;
   at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor run_layer(std::int64_t layer, const at::Tensor& hidden, const Pass& pass) const;
   at::Tensor finish(const at::Tensor& hidden) const;  // the last norm, where there is one
@@ -85,6 +99,7 @@ class Network {
  private:
   at::Tensor attention(std::int64_t layer, const at::Tensor& inputs, const Pass& pass) const;
   at::Tensor rotated(const at::Tensor& heads, const Pass& pass) const;
+  at::Tensor mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values, const Pass& pass) const;
 
   ModelConfig config_;
   at::Tensor embedding_, head_;

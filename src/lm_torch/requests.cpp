@@ -135,6 +135,10 @@ Result<Wanted> wanted_of(const Loaded& model, const Json& request) {
   if (const Json* messages = request.find("messages")) {
     KW_TRY(const ModelChat chat, chat_of(model.files));
     KW_TRY(prompts.emplace_back(), model.form.of_messages(*messages));
+  } else if (const Json* questions = request.find("questions")) {
+    for (const Json& question : *questions) {
+      KW_TRY(prompts.emplace_back(), model.form.of_question(question.text()));
+    }
   } else if (const Json* texts = request.find("prompts")) {
     for (const Json& prompt : *texts) {
       KW_TRY(std::vector<std::int32_t> ids, model.tokenizer().encode(prompt.text()));
@@ -298,6 +302,9 @@ Result<Json> Requests::answer_checked(const Json& request, const Tell& tell) {
     }
     KW_TRY(const TrainOptions options, train_options(request));
     return train(options, tell_now_and_then);
+  }
+  if (what == "compress" && request.value("numbers", "F32") != "F32") {
+    return fail("a model is compressed in F32, not in {}", request["numbers"].get<std::string>());
   }
   KW_TRY(Loaded* const model, load(request));
   if (what == "perplexity") return perplexity(*model, request, tell);

@@ -2,12 +2,14 @@
 //
 //   {"do": "info", "model": PATH}
 //   {"do": "perplexity", "model": PATH, "text": PATH, "window": 512, "most_tokens": 50000}
-//   {"do": "generate", "model": PATH, "prompts": [TEXT...] or "messages": [{"role", "content"}...], "most_tokens": 128,
-//    "temperature": 0, "top_k": 0, "top_p": 1, "seed": 1, "samples": 1}
+//   {"do": "generate", "model": PATH, "prompts": [TEXT...], "most_tokens": 128, "temperature": 0, "top_k": 0, "top_p": 1,
+//    "seed": 1, "samples": 1}
+//     in place of prompts also "questions": [TEXT...], each through the chat template, or one conversation as
+//     "messages": [{"role", "content"}...]
 //     of block-diffusion models also "block", "steps", "unmask": "static" | "dynamic" | "sequential", "threshold"
 //     with "infill": {"prefix": TEXT, "suffix": TEXT, "length": 0} what stands between, after a prompt or none; a
-//     length of 0 is open "device": "cpu" | "cuda:0", "numbers": "F32" | "BF16" | "F16": where and in which numbers it
-//     is computed
+//     length of 0 is open
+//     "device": "cpu" | "cuda:0", "numbers": "F32" | "BF16" | "F16": where and in which numbers it is computed
 //   {"do": "compress", ...}: src/lm_torch/compress.h
 //   {"do": "train", "corpus": [PATH...], "out": PATH, ...}: src/lm_torch/train.h; with "reward": [WORD...], a program,
 //     src/lm_torch/reinforce_run.h; with "shown_samples" each checkpoint also tells {"checkpoint": {...}}

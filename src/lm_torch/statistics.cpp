@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kTokensAtOnce = 4096;
+constexpr std::int64_t kTokensAtOnce = 4096, kTokensAtOnceOfGpu = 16384;
 // How the names of the files in a work folder begin: what is gathered here, and what compress.cpp makes of it.
 constexpr std::array kKept = {"layer_", "gradients_", "hidden", "plain_", "fisher_", "sizes_", "gram_", "both_"};
 
@@ -77,17 +77,18 @@ Status write_tensors(const fs::path& path, const std::map<std::string, at::Tenso
   for (const auto& [name, tensor] : tensors) entries.push_back({name, StoredType::f32, tensor.sizes().vec()});
   KW_TRY(SafetensorsWriter writer, SafetensorsWriter::begin(path, entries));
   for (const auto& [name, tensor] : tensors) {
-    const at::Tensor flat = tensor.to(at::kFloat).contiguous();
+    const at::Tensor flat = tensor.to(at::kFloat).cpu().contiguous();
     writer.write(
         {static_cast<const std::byte*>(flat.data_ptr()), static_cast<std::size_t>(flat.numel()) * sizeof(float)});
   }
   return writer.finish();
 }
 
-Result<std::map<std::string, at::Tensor>> read_tensors(const fs::path& path) {
+Result<std::map<std::string, at::Tensor>> read_tensors(const fs::path& path, const std::string& prefix) {
   KW_TRY(const StoredTensors stored, open_safetensors(path));
   std::map<std::string, at::Tensor> tensors;
   for (const auto& [name, one] : stored) {
+    if (!name.starts_with(prefix)) continue;
     auto tensor = load_tensor(one);
     if (!tensor.ok()) return at(path.string(), tensor.error());
     tensors[name] = *tensor;
@@ -124,11 +125,12 @@ Status Statistics::gather(const Network& network, const at::Tensor& ids, const T
     const auto kept = read_tensors(folder_ / "hidden.safetensors");
     const auto found = kept.ok() ? kept->find(fmt::format("before_{}", done)) : decltype(kept->find("")){};
     if (kept.ok() && found != kept->end())
-      hidden = found->second;
+      hidden = found->second.to(network.options());
     else
       done = 0;
   }
-  const std::int64_t rows = std::max<std::int64_t>(1, kTokensAtOnce / ids.size(1));
+  const std::int64_t tokens = ids.is_cuda() ? kTokensAtOnceOfGpu : kTokensAtOnce;
+  const std::int64_t rows = std::max<std::int64_t>(1, tokens / ids.size(1));
   if (done == 0) hidden = network.embed(ids);
   const std::int64_t begun_at = done;
   for (; done < layers; ++done) {
@@ -208,10 +210,13 @@ bool Statistics::has(std::int64_t layer) const {
 }
 
 Result<LayerStatistics> Statistics::layer(const Network& network, std::int64_t layer, bool gradients) const {
-  KW_TRY(const auto tensors, read_tensors(folder_ / layer_file(layer)));
-  std::map<std::string, at::Tensor> outward;
+  std::map<std::string, at::Tensor> tensors, outward;
+  KW_TRY(tensors, read_tensors(folder_ / layer_file(layer)));
   if (gradients) {
     KW_TRY(outward, read_tensors(folder_ / gradient_file(layer)));
+  }
+  for (auto* const some : {&tensors, &outward}) {
+    for (auto& [name, tensor] : *some) tensor = tensor.to(network.options().device());
   }
   LayerStatistics statistics;
   for (std::size_t linear = 0; linear < network.layers()[static_cast<std::size_t>(layer)].linears.size(); ++linear) {

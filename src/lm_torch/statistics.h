@@ -34,7 +34,8 @@ class Statistics {
   // In `folder`, made where it is missing. What lies there of another model or text (`key`) is thrown away.
   static Result<Statistics> open(const std::filesystem::path& folder, const std::string& key);
 
-  // Passes the tokens ([sequences, length]) through the layers, or through those that are not done.
+  // Passes the tokens ([sequences, length]) through the layers, or through those that are not done. Tokens lie where
+  // the network does, and so do the statistics that `layer` gives.
   Status gather(const Network& network, const at::Tensor& ids, const TellProgress& tell);
   // One sequence after the other, forwards and backwards through the whole model.
   Status gather_gradients(const Network& network, const at::Tensor& ids, const TellProgress& tell);
@@ -51,6 +52,8 @@ std::size_t first_with_input(const ModelConfig& config, std::size_t linear);
 
 // Tensors of one file, as the work folder keeps them.
 Status write_tensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors);
-Result<std::map<std::string, at::Tensor>> read_tensors(const std::filesystem::path& path);
+// Those whose names begin with `prefix`.
+Result<std::map<std::string, at::Tensor>> read_tensors(const std::filesystem::path& path,
+                                                       const std::string& prefix = {});
 
 }  // namespace kw::lm

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <numbers>
 #include <optional>
 
@@ -244,9 +245,10 @@ class Trainer {
       spent_s_ = (*kept)["seconds"];
       losses_ = (*kept)["losses"].get<std::vector<double>>();
       seen_tokens_ = (*kept)["seen_tokens"];
+      learnt_tokens_ = (*kept)["learnt_tokens"];
       held_out_losses_ = (*kept)["held_out"];
       constexpr std::int64_t kMost = std::int64_t{1} << 48;
-      for (const std::int64_t count : {step_, cursor_, seen_tokens_}) {
+      for (const std::int64_t count : {step_, cursor_, seen_tokens_, learnt_tokens_}) {
         if (count < 0 || count > kMost) throw JsonError(fmt::format("{} is no number of steps or tokens", count));
       }
     } catch (const JsonError& error) {
@@ -261,9 +263,10 @@ class Trainer {
     begin_ = Clock::now();
     begun_at_ = step_;
     while (step_ < options_.steps) {
-      KW_CHECK(one_step());
-      const bool last = step_ == options_.steps;
-      if (last || step_ % options_.save_every == 0) {
+      one_step();
+      const bool last = step_ == options_.steps, saves = last || step_ % options_.save_every == 0;
+      KW_CHECK(settle(where_.device().is_cuda() && !saves ? 1 : 0));
+      if (saves) {
         KW_CHECK(measure_held_out());
         KW_CHECK(save());
         if (tell_ && !shown_.empty()) {
@@ -271,7 +274,7 @@ class Trainer {
           if (!tell_({{"checkpoint", about()}})) return fail("stopped at step {}", step_);
         }
       }
-      if (tell_ && !tell_(progress())) return fail("stopped at step {}", step_);
+      if (tell_ && !losses_.empty() && !tell_(progress())) return fail("stopped at step {}", step_);
     }
     return {};
   }
@@ -283,7 +286,8 @@ class Trainer {
     Json made = {{"out", options_.out.string()},   {"steps", step_},
                  {"of", options_.steps},           {"examples", packer_.examples()},
                  {"left_out", packer_.left_out()}, {"corpus_tokens", packer_.tokens()},
-                 {"seen_tokens", seen_tokens_},    {"seconds", spent_s_},
+                 {"seen_tokens", seen_tokens_},    {"learnt_tokens", learnt_tokens_},
+                 {"seconds", spent_s_},
                  {"held_out", held_out_losses_},   {"losses", losses}};
     if (!shown_.empty()) made["samples"] = samples_;
     return made;
@@ -315,27 +319,38 @@ class Trainer {
     return diffusion_pass(batch.rows, options_.block, static_cast<std::int32_t>(*setup_.config.mask_id), random);
   }
 
-  Status one_step() {
+  void one_step() {
     const PackedBatch batch = packer_.batch(cursor_);
     const TrainingPass pass = pass_of(batch, static_cast<std::uint64_t>(step_) + 1);
     const std::int64_t rows = pass.ids.size(0);
     const std::int64_t at_once = options_.rows_at_once > 0 ? options_.rows_at_once : rows;
-    double loss = 0;
+    at::Tensor loss;
     for (std::int64_t begin = 0; begin < rows; begin += at_once) {
       const at::Tensor part = training_loss(network(), pass, begin, std::min(begin + at_once, rows));
-      loss += part.item<double>();
       part.backward();
+      loss = loss.defined() ? loss + part.detach() : part.detach();
     }
-    if (!std::isfinite(loss)) {
-      return fail("the loss of step {} is no number: a smaller --rate may help; {} holds step {}", step_ + 1,
-                  options_.work.string(), step_ / options_.save_every * options_.save_every);
-    }
+    unsettled_.push_back(loss);
     adam_.step(weights_, rate_at(options_, step_), options_.decay, options_.clip);
     ++step_;
     cursor_ += batch.examples;
     seen_tokens_ += pass.tokens;
+    learnt_tokens_ += pass.learnt;
     tokens_now_ += pass.tokens;
-    losses_.push_back(loss);
+    learnt_now_ += pass.learnt;
+  }
+
+  // Waits for the losses of all steps but the last `most`: while a GPU computes a step, the next one is prepared.
+  Status settle(std::size_t most) {
+    while (unsettled_.size() > most) {
+      const double loss = unsettled_.front().item<double>();
+      unsettled_.pop_front();
+      losses_.push_back(loss);
+      if (!std::isfinite(loss)) {
+        return fail("the loss of step {} is no number: a smaller --rate may help; {} holds step {}", losses_.size(),
+                    options_.work.string(), (std::ssize(losses_) - 1) / options_.save_every * options_.save_every);
+      }
+    }
     return {};
   }
 
@@ -393,6 +408,7 @@ class Trainer {
     return checkpoints_.save(key(), step_, weights_, adam_,
                              {{"cursor", cursor_},
                               {"seen_tokens", seen_tokens_},
+                              {"learnt_tokens", learnt_tokens_},
                               {"seconds", spent_s_},
                               {"losses", losses},
                               {"held_out", held_out_losses_}});
@@ -402,10 +418,11 @@ class Trainer {
     const double here = seconds_since(begin_);
     const auto done = static_cast<double>(step_ - begun_at_);
     Json line = {{"what", "training"},
-                 {"done", step_},
+                 {"done", losses_.size()},
                  {"of", options_.steps},
                  {"loss", losses_.back()},
                  {"tokens_a_second", static_cast<double>(tokens_now_) / std::max(here, 1e-9)},
+                 {"learnt_a_second", static_cast<double>(learnt_now_) / std::max(here, 1e-9)},
                  {"left_s", here / done * static_cast<double>(options_.steps - step_)}};
     if (!held_out_losses_.empty()) line["held_out_loss"] = held_out_losses_.back()["loss"];
     return line;
@@ -422,13 +439,14 @@ class Trainer {
   Weights weights_;
   AdamW adam_;
   Checkpoints checkpoints_;
-  std::int64_t step_ = 0, cursor_ = 0, seen_tokens_ = 0;
+  std::int64_t step_ = 0, cursor_ = 0, seen_tokens_ = 0, learnt_tokens_ = 0;
   std::vector<double> losses_;
+  std::deque<at::Tensor> unsettled_;  // losses of the last steps, which the device may still compute
   Json held_out_losses_ = Json::array();
   double spent_s_ = 0, counted_s_ = 0;  // over all runs; of this run, what spent_s_ holds
   // Of this run, for what is told.
   Clock::time_point begin_;
-  std::int64_t begun_at_ = 0, tokens_now_ = 0;
+  std::int64_t begun_at_ = 0, tokens_now_ = 0, learnt_now_ = 0;
 };
 
 }  // namespace

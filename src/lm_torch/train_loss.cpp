@@ -10,9 +10,17 @@
 namespace kw::lm {
 namespace {
 
+#if __has_include(<ATen/ops/_fused_adamw.h>)
+constexpr bool kHasFusedAdamW = true;
+#else
+constexpr bool kHasFusedAdamW = false;
+#endif
 constexpr double kLeastMasked = 1e-3;
 constexpr double kFirstMoment = 0.9, kSecondMoment = 0.95, kTiny = 1e-8;
 constexpr double kFirstDeviation = 0.02;
+constexpr std::int64_t kTokensOfPart = 256, kKeysOfPart = 64;
+constexpr double kMostOfPairs = 0.8;  // of all pairs of tokens; above it, parts are not worth their calls
+constexpr std::size_t kTokensAtOnce = 16;  // rows are filled up to whole ones: masks of GPUs come in such steps
 
 // A token of the doubled input.
 struct Token {
@@ -26,10 +34,65 @@ at::Tensor whole_numbers(const std::vector<std::int64_t>& values, std::int64_t r
   return at::tensor(values, at::kLong).view({rows, -1});
 }
 
+// Stretches of kTokensOfPart tokens with the keys that any of them sees in any row, in steps of kKeysOfPart. Empty where
+// there would be one, or where they would save little.
+std::vector<TokenPart> parts_of(const std::vector<std::vector<Token>>& rows, bool diffusion, std::int64_t longest) {
+  const auto part_count = static_cast<std::size_t>((longest + kTokensOfPart - 1) / kTokensOfPart),
+             step_count = static_cast<std::size_t>((longest + kKeysOfPart - 1) / kKeysOfPart);
+  if (part_count == 1) return {};
+  std::vector<std::vector<bool>> seen(part_count, std::vector<bool>(step_count));
+  const auto mark = [&](std::int64_t query, std::int64_t from, std::int64_t to) {
+    std::vector<bool>& of_part = seen[static_cast<std::size_t>(query / kTokensOfPart)];
+    for (std::int64_t step = from / kKeysOfPart; step * kKeysOfPart < to; ++step) {
+      of_part[static_cast<std::size_t>(step)] = true;
+    }
+  };
+  for (const auto& row : rows) {
+    const auto count = std::ssize(row);
+    const auto at = [&](std::int64_t i) -> const Token& { return row[static_cast<std::size_t>(i)]; };
+    std::map<std::int64_t, std::int64_t> firsts;  // where the clean tokens of an example begin
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (at(i).clean) firsts.try_emplace(at(i).example, i - at(i).place);
+    }
+    for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
+      const Token& token = at(begin);
+      const auto belongs = [&](const Token& other) {
+        return other.example == token.example && other.block == token.block && other.clean == token.clean;
+      };
+      end = begin + 1;
+      while (diffusion && token.example >= 0 && end < count && belongs(at(end))) ++end;
+      const std::int64_t first = token.example < 0 ? begin : firsts.at(token.example);
+      for (std::int64_t i = begin; i < end; ++i) {
+        mark(i, token.clean ? first : begin, end);
+        if (!token.clean) mark(i, first, first + token.place);
+      }
+    }
+    for (std::int64_t i = count; i < longest; ++i) mark(i, i, i + 1);
+  }
+  std::vector<TokenPart> parts;
+  std::int64_t pairs = 0;
+  for (std::size_t part = 0; part < part_count; ++part) {
+    const std::int64_t begin = static_cast<std::int64_t>(part) * kTokensOfPart;
+    parts.push_back({.begin = begin, .end = std::min(begin + kTokensOfPart, longest)});
+    for (std::size_t step = 0; step < step_count; ++step) {
+      if (!seen[part][step]) continue;
+      const std::int64_t from = static_cast<std::int64_t>(step) * kKeysOfPart;
+      auto& keys = parts.back().keys;
+      if (keys.empty() || keys.back().second != from) keys.push_back({from, from});
+      keys.back().second = std::min(from + kKeysOfPart, longest);
+      pairs += (keys.back().second - from) * (parts.back().end - begin);
+    }
+  }
+  const bool saves = static_cast<double>(pairs) < kMostOfPairs * static_cast<double>(longest * longest);
+  return saves ? parts : std::vector<TokenPart>();
+}
+
 TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion) {
   std::size_t longest = 1;
   for (const auto& row : rows) longest = std::max(longest, row.size());
+  longest = (longest + kTokensAtOnce - 1) / kTokensAtOnce * kTokensAtOnce;
   std::vector<std::int64_t> ids, places, examples, blocks, clean, predicting, targets;
+  for (auto* const values : {&ids, &places, &examples, &blocks, &clean}) values->reserve(rows.size() * longest);
   std::vector<double> weights;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < longest; ++i) {
@@ -46,30 +109,40 @@ TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion
       clean.push_back(token.clean ? 1 : 0);
     }
   }
-  const std::int64_t count = std::ssize(rows), length = static_cast<std::int64_t>(longest);
-  TrainingPass pass{.ids = whole_numbers(ids, count),
-                    .positions = whole_numbers(places, count),
-                    .places = at::tensor(predicting, at::kLong),
-                    .targets = at::tensor(targets, at::kLong),
-                    .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
-  const at::Tensor example = whole_numbers(examples, count), block = whole_numbers(blocks, count),
-                   is_clean = whole_numbers(clean, count) == 1;
-  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
-  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
-  at::Tensor seen;
-  if (diffusion) {
-    const at::Tensor same = query(block) == key(block), before = key(block) < query(block);
-    seen = (at::logical_not(query(is_clean)) & at::logical_not(key(is_clean)) & same) |
-           (key(is_clean) & (before | (query(is_clean) & same)));
-  } else {
-    seen = key(pass.positions) <= query(pass.positions);
-  }
-  seen = seen & (query(example) == key(example)) & (query(example) >= 0);
-  pass.seen = seen | at::eye(length, at::kLong).to(at::kBool).unsqueeze(0);
-  return pass;
+  const std::int64_t count = std::ssize(rows);
+  return {.ids = whole_numbers(ids, count),
+          .positions = whole_numbers(places, count),
+          .examples = whole_numbers(examples, count),
+          .blocks = whole_numbers(blocks, count),
+          .clean = whole_numbers(clean, count) == 1,
+          .in_blocks = diffusion,
+          .parts = parts_of(rows, diffusion, static_cast<std::int64_t>(longest)),
+          .places = at::tensor(predicting, at::kLong),
+          .targets = at::tensor(targets, at::kLong),
+          .weights = at::tensor(weights, at::kDouble).to(at::kFloat)};
 }
 
 }  // namespace
+
+at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::Device& device) const {
+  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
+  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
+  const auto part = [&](const at::Tensor& of) { return of.slice(0, begin, end).to(device); };
+  const at::Tensor example = part(examples);
+  at::Tensor sees;
+  if (in_blocks) {
+    const at::Tensor block = part(blocks), is_clean = part(clean);
+    const at::Tensor same = query(block) == key(block), before = key(block) < query(block);
+    sees = (at::logical_not(query(is_clean)) & at::logical_not(key(is_clean)) & same) |
+           (key(is_clean) & (before | (query(is_clean) & same)));
+  } else {
+    const at::Tensor place = part(positions);
+    sees = key(place) <= query(place);
+  }
+  sees = sees & (query(example) == key(example)) & (query(example) >= 0);
+  const at::Tensor all = at::arange(ids.size(1), at::TensorOptions(at::kLong).device(device));
+  return sees | (all.unsqueeze(1) == all.unsqueeze(0)).unsqueeze(0);
+}
 
 TrainingPass diffusion_pass(const std::vector<PackedRow>& rows, std::int64_t block, std::int32_t mask_id,
                             Random& random) {
@@ -180,7 +253,7 @@ Guesses guesses(const Network& network, const TrainingPass& pass, std::int64_t b
   const at::Tensor mine = at::nonzero((pass.places >= begin * length) & (pass.places < end * length)).view({-1});
   const at::Tensor states =
       network.run(pass.ids.slice(0, begin, end),
-                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen.slice(0, begin, end)));
+                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen(begin, end, device), pass.parts));
   const at::Tensor asked = (pass.places.index_select(0, mine) - begin * length).to(device);
   const at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, asked));
   const at::Tensor targets = pass.targets.index_select(0, mine).to(device).unsqueeze(1);
@@ -200,8 +273,49 @@ AdamW::AdamW(const std::map<std::string, at::Tensor>& weights) {
   }
 }
 
-double AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
+// LibTorch 2 has all of it as one kernel a few hundred tensors.
+at::Tensor AdamW::step_on_gpu([[maybe_unused]] std::map<std::string, at::Tensor>& weights, [[maybe_unused]] double rate,
+                              [[maybe_unused]] double decay, [[maybe_unused]] double clip) {
+#if __has_include(<ATen/ops/_fused_adamw.h>)
+  struct Group {
+    std::vector<at::Tensor> weights, gradients, means, squares, steps;
+  };
+  Group matrices, others;
+  std::vector<at::Tensor> all;
+  ++steps;
+  at::Tensor step;
+  for (auto& [name, weight] : weights) {
+    if (!weight.grad().defined()) continue;
+    if (!step.defined()) step = at::full({}, static_cast<double>(steps), weight.options().dtype(at::kFloat));
+    Group& group = weight.dim() > 1 ? matrices : others;
+    all.push_back(weight.grad());
+    group.weights.push_back(weight.detach());
+    group.gradients.push_back(weight.grad());
+    group.means.push_back(means[name]);
+    group.squares.push_back(squares[name]);
+    group.steps.push_back(step);
+  }
+  const at::Tensor length = at::stack(at::_foreach_norm(all)).pow(2).sum().sqrt();
+  const at::Tensor divisor = clip > 0 ? (length / clip).clamp_min(1) : at::ones_like(length);
+  for (Group* const group : {&matrices, &others}) {
+    if (group->weights.empty()) continue;
+    at::_fused_adamw_(group->weights, group->gradients, group->means, group->squares, {}, group->steps, rate,
+                      kFirstMoment, kSecondMoment, group == &matrices ? decay : 0.0, kTiny, false, false, divisor,
+                      std::nullopt);
+  }
+  for (auto& [name, weight] : weights) weight.mutable_grad() = at::Tensor();
+  return length;
+#else
+  assert(false);
+  return {};
+#endif
+}
+
+at::Tensor AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip) {
   const at::NoGradGuard no_gradients;
+  if (kHasFusedAdamW && !weights.empty() && weights.begin()->second.is_cuda()) {
+    return step_on_gpu(weights, rate, decay, clip);
+  }
   double sum = 0;
   for (const auto& [name, weight] : weights) {
     if (weight.grad().defined()) sum += weight.grad().pow(2).sum().item<double>();
@@ -220,7 +334,7 @@ double AdamW::step(std::map<std::string, at::Tensor>& weights, double rate, doub
     weight.addcdiv_(mean, (square / second).sqrt_().add_(kTiny), -rate / first);
     weight.mutable_grad() = at::Tensor();
   }
-  return length;
+  return at::full({}, length, at::kDouble);
 }
 
 std::map<std::string, at::Tensor> first_weights(const ModelConfig& config, std::uint64_t seed) {

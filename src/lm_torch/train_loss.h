@@ -24,11 +24,17 @@ namespace kw::lm {
 // themselves.
 struct TrainingPass {
   at::Tensor ids, positions;  // [rows, tokens]
-  at::Tensor seen;            // [rows, tokens, tokens]
-  at::Tensor places;          // of rows * tokens, those that predict
+  // Which example a token belongs to (-1: none), its block there, and whether it is clean: [rows, tokens].
+  at::Tensor examples, blocks, clean;
+  bool in_blocks = false;
+  std::vector<TokenPart> parts;  // what few of the tokens can see, for all rows (src/lm_torch/network.h)
+  at::Tensor places;  // of rows * tokens, those that predict
   at::Tensor targets, weights;
   std::int64_t learnt = 0;  // tokens that the loss is divided by
   std::int64_t tokens = 0;  // of examples, filling not counted
+
+  // Which tokens each token of rows [begin, end) sees, computed on this device: [rows, tokens, tokens].
+  at::Tensor seen(std::int64_t begin, std::int64_t end, const at::Device& device) const;
 };
 
 // t is drawn uniformly for each example, p = 0.999 t + 0.001, and each token to be learnt is masked with probability p
@@ -60,11 +66,14 @@ at::Tensor training_loss(const Network& network, const TrainingPass& pass, std::
 class AdamW {
  public:
   explicit AdamW(const std::map<std::string, at::Tensor>& weights);
-  // The length of all gradients before clipping.
-  double step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip);
+  // The length of all gradients before clipping, on the weights' device: nothing is waited for.
+  at::Tensor step(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip);
 
   std::map<std::string, at::Tensor> means, squares;
   std::int64_t steps = 0;
+
+ private:
+  at::Tensor step_on_gpu(std::map<std::string, at::Tensor>& weights, double rate, double decay, double clip);
 };
 
 // Values that a model begins its training with, by name and seed alone.

@@ -162,7 +162,7 @@ Status write_weights(const fs::path& path, const ModelFiles& files, const Networ
   KW_TRY(SafetensorsWriter writer, SafetensorsWriter::begin(path, entries, {{"format", "pt"}}));
   const auto element = type == StoredType::f32 ? at::kFloat : type == StoredType::f16 ? at::kHalf : at::kBFloat16;
   const auto put = [&](const at::Tensor& tensor, at::ScalarType as) {
-    const at::Tensor flat = tensor.to(as).contiguous();
+    const at::Tensor flat = tensor.to(as).cpu().contiguous();
     writer.write(
         {static_cast<const std::byte*>(flat.data_ptr()), static_cast<std::size_t>(flat.numel()) * flat.element_size()});
   };
@@ -184,8 +184,11 @@ Status write_onnx(const fs::path& folder, const Network& network) {
   for (std::int64_t layer = 0; layer < network.config().layers; ++layer) {
     const auto shapes = linear_layers(network.config(), layer);
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      const Linear& linear = network.layers()[static_cast<std::size_t>(layer)].linears[i];
+      Linear linear = network.layers()[static_cast<std::size_t>(layer)].linears[i];
       if (!linear.is_factored()) continue;
+      for (at::Tensor* const part : {&linear.down, &linear.up, &linear.rows, &linear.bias}) {
+        if (part->defined()) *part = part->cpu();
+      }
       if (linear.parameters() > kMostNumbers) return fail("{} is too large for an ONNX file", shapes[i].name);
       const auto floats = [](const at::Tensor& tensor) {
         return std::span<const float>(tensor.defined() ? tensor.data_ptr<float>() : nullptr,

@@ -3,11 +3,25 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "suites/onnx_rewrite.h"
 
 namespace kw::models {
 namespace fs = std::filesystem;
 
-Result<Model> Model::open(const fs::path& file, const Lengths& dims) {
+namespace {
+
+std::map<std::size_t, std::size_t> known_branches(const suites::OnnxModel& model, const suites::ModelTasks& tasks) {
+  std::map<std::size_t, std::size_t> known;
+  for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+    if (tasks.never_runs(i)) continue;
+    if (const auto branch = tasks.known_branch(i)) known[i] = *branch;
+  }
+  return known;
+}
+
+}  // namespace
+
+Result<Model> Model::open(const fs::path& file, const Lengths& dims, KnownBranches branches) {
   Model model;
   model.file_ = file;
   model.dims_ = dims;
@@ -17,6 +31,13 @@ Result<Model> Model::open(const fs::path& file, const Lengths& dims) {
   model.bytes_ = std::make_unique<std::string>(std::move(bytes));
   KW_TRY(suites::ModelTasks tasks, suites::ModelTasks::of(*model.onnx_, dims));
   model.tasks_ = std::make_unique<suites::ModelTasks>(std::move(tasks));
+  const auto known = known_branches(*model.onnx_, *model.tasks_);
+  if (branches == KnownBranches::in_place && !known.empty()) {
+    KW_TRY(*model.bytes_, suites::edit_onnx(*model.onnx_, *model.bytes_, {.branches = known}));
+    KW_TRY(*model.onnx_, suites::parse_onnx(*model.bytes_, model.onnx_->place));
+    KW_TRY(suites::ModelTasks tasks_in_place, suites::ModelTasks::of(*model.onnx_, dims));
+    model.tasks_ = std::make_unique<suites::ModelTasks>(std::move(tasks_in_place));
+  }
   for (std::size_t i = 0; i < model.count(); ++i) {
     for (const std::string& name : model.node(i).inputs) {
       if (!name.empty()) model.readers_[name].push_back(i);

@@ -15,10 +15,16 @@ namespace kw::models {
 
 class Model {
  public:
-  // Open lengths get their values from `dims`.
-  static Result<Model> open(const std::filesystem::path& file, const Lengths& dims);
+  // What stands in the place of an If whose condition is known with these lengths: itself, as in the file, or the nodes
+  // of the branch that it chooses.
+  enum class KnownBranches { as_in_file, in_place };
+
+  // Open lengths get their values from `dims`, and so may inputs of one whole number (suites::ModelTasks).
+  static Result<Model> open(const std::filesystem::path& file, const Lengths& dims,
+                            KnownBranches branches = KnownBranches::as_in_file);
 
   const std::filesystem::path& file() const { return file_; }
+  // What onnx() was read from: the file's, or with known branches in place.
   const std::string& bytes() const { return *bytes_; }
   const suites::OnnxModel& onnx() const { return *onnx_; }
   const suites::ModelTasks& tasks() const { return *tasks_; }

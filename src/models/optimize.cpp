@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "models/reference.h"
 #include "models/regions.h"
+#include "search/engine.h"
 
 namespace kw::models {
 namespace {
@@ -25,10 +27,20 @@ void add_found(Candidates& all, const Plan& plan, const std::vector<runs::Search
 
 }  // namespace
 
-Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
+Result<double> parse_within(const std::string& text) {
+  KW_TRY(const search::Budget time, search::parse_budget(text));
+  if (time.seconds < 30) return fail("--within {}: give a time of 30s or more, such as 10m", text);
+  return time.seconds;
+}
+
+Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& drawn, const std::string& device,
                          double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell) {
   tell("measuring the model in ONNX Runtime");
-  KW_TRY(const ModelTimes times, where_time_goes(model, runtime, terms, device));
+  KW_TRY(const ModelTimes times, where_time_goes(model, runtime, drawn, device));
+  tell("computing the whole graph in double precision");
+  KW_TRY(const WorkFolder folder, WorkFolder::make());
+  RunTerms terms = drawn;
+  terms.reference = make_reference(model, runtime, drawn, folder.path());
   Candidates all;
   std::set<std::size_t> taken;
   // Those that gain are taken; what is left of the model is for the next ones.

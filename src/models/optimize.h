@@ -12,6 +12,9 @@ namespace kw::models {
 // Does what an order asks for, with the record and the progress that the caller has.
 using Search = std::function<Result<std::vector<runs::SearchedTask>>(const runs::Order& order)>;
 
+// The seconds of "10m"; fewer than 30 are an Error.
+Result<double> parse_within(const std::string& text);
+
 // Spends about `within_s` seconds, and writes into `out` (put_back.h).
 Result<PutBack> optimize(const Model& model, const Runtime& runtime, const RunTerms& terms, const std::string& device,
                          double within_s, const std::filesystem::path& out, const Search& search, const Tell& tell);

@@ -8,10 +8,8 @@
 
 #include "base/files.h"
 #include "base/inside.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "compose/outside_text.h"
-#include "models/library.h"
 #include "suites/onnx_rewrite.h"
 
 namespace kw::models {
@@ -31,13 +29,6 @@ struct Attempt {
   std::vector<Chosen> chosen;
   fs::path model;
 };
-
-Ratio ratio(const Race& race, const std::string& fast, const std::string& slow) {
-  std::vector<Pair> pairs;
-  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
-  return ratio_of_pairs(pairs, 1);
-}
 
 bool is_right(const Race& race, const std::string& name) {
   for (const auto& outputs : race.cases.at(name)) {
@@ -65,7 +56,7 @@ class Workshop {
       outcome.why = all_.kinds.empty() ? "no group of nodes is worth a kernel" : all_.why_none.front();
       return outcome;
     }
-    KW_CHECK(write_original());
+    KW_CHECK(write_fixed());
     tell("building the library");
     KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
     tell("trying replacements in the whole model");
@@ -85,7 +76,7 @@ class Workshop {
 
   // Those of the best choice of regions.
   Result<std::vector<std::size_t>> regions_that_gain() {
-    KW_CHECK(write_original());
+    KW_CHECK(write_fixed());
     KW_CHECK(write_library(library_folder(), library_kernels({}), domain_, device_));
     PutBack outcome;
     outcome.kinds = kinds_so_far();
@@ -134,12 +125,7 @@ class Workshop {
     std::vector<LibraryKernel> all;
     for (std::size_t i = 0; i < all_.kinds.size(); ++i) {
       if (!all_.kernels[i] || (!only.empty() && !only.contains(i))) continue;
-      all.push_back({.op = all_.kinds[i].op,
-                     .task = all_.kinds[i].task,
-                     .source = {all_.kernels[i]->file, all_.kernels[i]->source},
-                     .settings = all_.kernels[i]->settings,
-                     .about = fmt::format("{}: {}", all_.kinds[i].op, all_.kernels[i]->technique),
-                     .uses_threads = all_.kernels[i]->uses_threads});
+      all.push_back(library_kernel(all_.kinds[i], *all_.kernels[i]));
     }
     return all;
   }
@@ -185,10 +171,8 @@ class Workshop {
     return all;
   }
 
-  Status write_original() {
-    const suites::OnnxEdit nothing{}, fixed{.dims = model_.dims()};
-    KW_TRY(const std::string original, suites::edit_onnx(model_.onnx(), model_.bytes(), nothing));
-    KW_CHECK(write_file(folder_.path() / "original.onnx", original));
+  Status write_fixed() {
+    const suites::OnnxEdit fixed{.dims = model_.dims()};
     KW_TRY(const std::string with_lengths, suites::edit_onnx(model_.onnx(), model_.bytes(), fixed));
     return write_file(folder_.path() / "fixed.onnx", with_lengths);
   }
@@ -200,9 +184,9 @@ class Workshop {
   }
 
   std::vector<ModelVersion> with_originals(const std::vector<Attempt>& attempts, bool all_of_them) const {
-    std::vector<ModelVersion> sessions = {{kOriginal, folder_.path() / "original.onnx"}};
+    std::vector<ModelVersion> sessions = {{kOriginal, fs::absolute(model_.file())}};
     if (all_of_them) {
-      sessions.push_back({kTwin, folder_.path() / "original.onnx"});
+      sessions.push_back({kTwin, fs::absolute(model_.file())});
       sessions.push_back({kFixed, folder_.path() / "fixed.onnx"});
     }
     for (const Attempt& attempt : attempts) {
@@ -221,7 +205,7 @@ class Workshop {
     std::optional<Attempt> best;
     double most = 1;
     for (const Attempt& attempt : attempts) {
-      const double speedup = ratio(race, attempt.name, kOriginal).median;
+      const double speedup = ratio_of(race, attempt.name, kOriginal).median;
       if (!is_right(race, attempt.name) || speedup <= most) continue;
       most = speedup;
       best = attempt;
@@ -254,12 +238,13 @@ class Workshop {
   Status decide(const Attempt& attempt, PutBack& outcome) {
     RunTerms terms = terms_;
     terms.seconds = kFinal_s;
-    KW_TRY(const Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
+    outcome.no_reference = terms.reference.why_none;
+    KW_TRY(Race race, runtime_.race(with_originals({attempt}, true), terms, kFinalCases));
     outcome.runtime = "ONNX Runtime " + race.version;
     outcome.threads = terms.threads;
-    outcome.speedup = ratio(race, attempt.name, kOriginal);
-    outcome.twin = ratio(race, kTwin, kOriginal);
-    outcome.fixed = ratio(race, kFixed, kOriginal);
+    outcome.speedup = ratio_of(race, attempt.name, kOriginal);
+    outcome.twin = ratio_of(race, kTwin, kOriginal);
+    outcome.fixed = ratio_of(race, kFixed, kOriginal);
     outcome.rounds = race.times_ns.at(kOriginal).size();
     outcome.original_ns = median_of(race.times_ns.at(kOriginal));
     outcome.model_ns = median_of(race.times_ns.at(attempt.name));
@@ -272,8 +257,10 @@ class Workshop {
       }
     }
     outcome.why = why_taken_back(race, attempt.name);
+    outcome.in_double = std::move(race.in_double[attempt.name]);
     outcome.gained = outcome.why.empty();
     for (const Chosen& one : attempt.chosen) outcome.kinds[one.kind].used = outcome.gained;
+    if (outcome.gained) outcome.chosen = kinds_of(attempt);
     for (std::size_t i = 0; i < outcome.kinds.size(); ++i) {
       KindOutcome& kind = outcome.kinds[i];
       if (!kind.used && kind.why.empty()) {
@@ -281,6 +268,17 @@ class Workshop {
       }
     }
     return {};
+  }
+
+  std::vector<ChosenKind> kinds_of(const Attempt& attempt) const {
+    std::map<std::size_t, std::vector<Group>> groups;
+    for (const Chosen& one : attempt.chosen) groups[one.kind].push_back(all_.kinds[one.kind].groups[one.group]);
+    std::vector<ChosenKind> chosen;
+    for (auto& [kind, of_it] : groups) {
+      chosen.push_back({all_.kinds[kind], *all_.kernels[kind]});
+      chosen.back().kind.groups = std::move(of_it);
+    }
+    return chosen;
   }
 
   Status write_result(const Attempt& attempt, const fs::path& out, PutBack& outcome) {
@@ -321,17 +319,36 @@ class Workshop {
   const std::string domain_;
 };
 
+}  // namespace
+
 std::string ratio_text(const Ratio& ratio) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
 }
 
 Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}; }
 
-}  // namespace
+Ratio ratio_of(const Race& race, const std::string& fast, const std::string& slow) {
+  std::vector<Pair> pairs;
+  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
+  return ratio_of_pairs(pairs, 1);
+}
+
+LibraryKernel library_kernel(const GroupKind& kind, const KindKernel& kernel) {
+  return {.op = kind.op,
+          .task = kind.task,
+          .source = {kernel.file, kernel.source},
+          .settings = kernel.settings,
+          .about = fmt::format("{}: {}", kind.op, kernel.technique),
+          .uses_threads = kernel.uses_threads};
+}
 
 std::string why_taken_back(const Race& race, const std::string& version) {
   if (!is_right(race, version)) return "its outputs differ from the original's by more than the bound";
-  if (ratio(race, version, kOriginal).low <= std::max(1.0, ratio(race, kTwin, kOriginal).high))
+  const auto errors = race.in_double.find(version);
+  if (errors != race.in_double.end() && !std::ranges::all_of(errors->second, &ErrorsInDouble::within))
+    return "its outputs are further from the graph in double precision than is allowed";
+  if (ratio_of(race, version, kOriginal).low <= std::max(1.0, ratio_of(race, kTwin, kOriginal).high))
     return "it was not faster than the original by more than two equal models differ";
   return "";
 }
@@ -353,6 +370,34 @@ Result<PutBack> put_back(const Model& model, const Candidates& candidates, const
                          const RunTerms& terms, const fs::path& out, const std::string& device, const Tell& tell) {
   KW_TRY(WorkFolder folder, WorkFolder::make());
   return Workshop(model, candidates, runtime, terms, device, std::move(folder)).work(out, tell);
+}
+
+std::string errors_as_text(const std::vector<ErrorsInDouble>& errors, const std::string& no_reference) {
+  if (!no_reference.empty())
+    return fmt::format("in double  not held to the graph in double precision: {}\n", no_reference);
+  std::string text;
+  for (const ErrorsInDouble& one : errors) {
+    text += fmt::format(
+        "in double  {}: largest error {:.3g}, mean {:.3g}; the runtime's own {:.3g}, mean {:.3g}; allowed {:.3g}\n",
+        compose::remark(one.output), one.ours.largest_error, one.ours.mean_error, one.runtime.largest_error,
+        one.runtime.mean_error, one.allowed());
+  }
+  return text;
+}
+
+Json errors_as_json(const std::vector<ErrorsInDouble>& errors) {
+  const auto error = [](const DoubleError& one) {
+    return Json{{"max_error", one.largest_error}, {"mean_error", one.mean_error}, {"different", one.different}};
+  };
+  std::vector<Json> rows;
+  for (const ErrorsInDouble& one : errors) {
+    rows.push_back({{"output", one.output},
+                    {"ours", error(one.ours)},
+                    {"runtime", error(one.runtime)},
+                    {"allowed", one.allowed()},
+                    {"largest", one.ours.largest}});
+  }
+  return rows;
 }
 
 std::string outcome_as_text(const PutBack& outcome) {
@@ -378,6 +423,7 @@ std::string outcome_as_text(const PutBack& outcome) {
         "optimisations: {:.3g})\n",
         one.output, one.max_error, one.mean_error, one.allowed(), one.own_error);
   }
+  text += errors_as_text(outcome.in_double, outcome.no_reference);
   for (const fs::path& file : outcome.files) text += fmt::format("wrote      {}\n", file.string());
   return text;
 }
@@ -414,6 +460,8 @@ std::string outcome_as_json(const PutBack& outcome) {
     json["rounds"] = outcome.rounds;
     json["cases"] = outcome.cases;
     json["outputs"] = outputs;
+    json["in_double"] = errors_as_json(outcome.in_double);
+    json["no_reference"] = outcome.no_reference;
   }
   std::vector<std::string> files;
   for (const fs::path& file : outcome.files) files.push_back(file.string());

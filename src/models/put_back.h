@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/paired_ratio.h"
 #include "base/result.h"
+#include "models/library.h"
 #include "models/plan.h"
 #include "models/runtime.h"
 
@@ -29,6 +31,12 @@ struct KindOutcome {
   std::string why;  // it is not used
 };
 
+// A kind of groups with its kernel, in a model that was kept.
+struct ChosenKind {
+  GroupKind kind;  // with the groups that were replaced
+  KindKernel kernel;
+};
+
 struct PutBack {
   std::vector<KindOutcome> kinds;
   bool gained = false;                   // false: the original model is the one to keep, and nothing was written
@@ -42,7 +50,10 @@ struct PutBack {
   std::size_t rounds = 0;
   std::vector<Difference> outputs;  // the worst of the cases, of each output
   std::size_t cases = 0;
+  std::vector<ErrorsInDouble> in_double;  // of each output, on the first of the cases
+  std::string no_reference;               // why the whole graph was not computed in double precision
   std::vector<std::filesystem::path> files;
+  std::vector<ChosenKind> chosen;  // where it gained
 };
 
 using Tell = std::function<void(const std::string& line)>;
@@ -61,6 +72,10 @@ Result<std::vector<std::size_t>> regions_that_gain(const Model& model, const Can
                                                    const Runtime& runtime, const RunTerms& terms,
                                                    const std::string& device);
 
+LibraryKernel library_kernel(const GroupKind& kind, const KindKernel& kernel);
+
+Ratio ratio_of(const Race& race, const std::string& fast, const std::string& slow);
+
 // What the versions of a race are called against which another one is held.
 inline constexpr char kOriginal[] = "original", kTwin[] = "twin";
 
@@ -68,11 +83,16 @@ inline constexpr char kOriginal[] = "original", kTwin[] = "twin";
 // the two equal models differ.
 std::string why_taken_back(const Race& race, const std::string& version);
 
-// Writes into `out`, which exists: model.onnx, libkernels.so, library/ with the sources, run.py, README.md,
-// report.json.
+// Writes into `out`, which exists: model.onnx, libkernels.so, library/ with the sources, run.py, run.c, report.json.
 Result<PutBack> put_back(const Model& model, const Candidates& candidates, const Runtime& runtime,
                          const RunTerms& terms, const std::filesystem::path& out, const std::string& device,
                          const Tell& tell);
+
+std::string ratio_text(const Ratio& ratio);  // "1.304 [1.292, 1.319]"
+Json ratio_json(const Ratio& ratio);
+// Against the whole graph in double precision, a line for each output; and as rows.
+std::string errors_as_text(const std::vector<ErrorsInDouble>& errors, const std::string& no_reference);
+Json errors_as_json(const std::vector<ErrorsInDouble>& errors);
 
 std::string outcome_as_text(const PutBack& outcome);
 std::string outcome_as_json(const PutBack& outcome);

@@ -26,7 +26,11 @@ std::vector<Json> types_json(const std::vector<NamedType>& types) {
 }
 
 Json terms_json(const RunTerms& terms, const fs::path& folder) {
-  const std::vector<Json> inputs = types_json(terms.inputs);
+  std::vector<Json> inputs = types_json(terms.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto value = terms.fixed.find(terms.inputs[i].first);
+    if (value != terms.fixed.end()) inputs[i]["value"] = value->second;
+  }
   return {{"threads", terms.threads}, {"inputs", inputs},          {"given", terms.given.string()},
           {"seed", terms.seed},       {"folder", folder.string()}, {"seconds", terms.seconds}};
 }
@@ -80,6 +84,23 @@ Difference difference_from(const Json& row) {
   return one;
 }
 
+DoubleError double_error_from(const Json& row) {
+  return {.largest_error = row["largest_error"].get<double>(),
+          .mean_error = row["mean_error"].get<double>(),
+          .largest = row["largest"].get<double>(),
+          .different = row["different"].get<std::int64_t>(),
+          .count = row["count"].get<std::int64_t>()};
+}
+
+std::vector<ErrorsInDouble> errors_from(const Json& rows) {
+  std::vector<ErrorsInDouble> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Json& row = rows.at(i);
+    all.push_back({row["output"].text(), double_error_from(row["ours"]), double_error_from(row["runtime"])});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string threads_text(int threads) { return threads == 1 ? "one thread" : fmt::format("{} threads", threads); }
@@ -101,11 +122,18 @@ WorkFolder::~WorkFolder() {
   if (!path_.empty()) fs::remove_all(path_, error);
 }
 
-double Difference::allowed() const { return std::max(4 * own_error, 1e-4 * largest); }
+double Difference::allowed() const { return std::max({4 * own_error, 5 * double_error, 1e-4 * largest}); }
 
 bool Difference::within() const {
   if (!problem.empty()) return false;
   return max_error <= allowed() && different <= std::max(own_different, count / 1000);
+}
+
+double ErrorsInDouble::allowed() const { return std::max(4 * runtime.largest_error, 3e-5 * ours.largest); }
+
+bool ErrorsInDouble::within() const {
+  return ours.count > 0 && ours.largest_error <= allowed() &&
+         ours.different <= std::max(runtime.different, ours.count / 1000);
 }
 
 Result<Runtime> Runtime::open(rivals::RivalFile rival) {
@@ -163,6 +191,11 @@ Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms&
                         {"library", one.library.string()},
                         {"standalone", one.standalone.string()}});
   }
+  if (!terms.reference.file.empty()) {
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const Shape& shape : terms.reference.shapes) shapes.emplace_back(shape.begin(), shape.end());
+    job["reference"] = {{"file", terms.reference.file.string()}, {"shapes", shapes}};
+  }
   job["outputs"] = types_json(terms.outputs);
   job["sessions"] = sessions;
   KW_TRY(const Json answer, ask(rival_, folder.path(), job));
@@ -173,8 +206,12 @@ Result<Race> Runtime::race(const std::vector<ModelVersion>& all, const RunTerms&
       const Json& outputs = answer["outputs"][one.name];
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         auto& rows = race.cases[one.name].emplace_back();
-        for (std::size_t k = 0; k < outputs.at(i).size(); ++k) rows.push_back(difference_from(outputs.at(i).at(k)));
+        for (std::size_t k = 0; k < outputs.at(i).size(); ++k) {
+          rows.push_back(difference_from(outputs.at(i).at(k)));
+          if (k < terms.reference.runtime_errors.size()) rows.back().double_error = terms.reference.runtime_errors[k];
+        }
       }
+      if (!terms.reference.file.empty()) race.in_double[one.name] = errors_from(answer["in_double"][one.name]);
     }
     return race;
   } catch (const JsonError& error) {

@@ -35,14 +35,24 @@ using NamedType = std::pair<std::string, TensorType>;
 // The .npz file that a user names: a regular file, so that reading it cannot block.
 Result<std::filesystem::path> inputs_file(const std::string& file);
 
+// The right outputs for the first set of inputs (reference.h): float64 or int64 of all of them, one behind the other.
+struct Reference {
+  std::filesystem::path file = {};          // empty: there is none
+  std::string why_none = {};                // where one was asked for
+  std::vector<Shape> shapes = {};           // of each output
+  std::vector<double> runtime_errors = {};  // of each output, the largest of the runtime's own
+};
+
 // What a model is run with.
 struct RunTerms {
   std::vector<NamedType> inputs;
-  std::filesystem::path given = {};  // an .npz file with values; empty: drawn
+  std::filesystem::path given = {};                // an .npz file with values; empty: drawn
+  std::map<std::string, std::int64_t> fixed = {};  // inputs of one number that always have this value
   int threads = 1;
   std::uint64_t seed = 1;
   double seconds = 3;
   std::vector<NamedType> outputs = {};  // where a version without a framework runs
+  Reference reference = {};             // what a race holds the outputs of all versions to
 };
 
 // "one thread", "2 threads"
@@ -78,11 +88,31 @@ struct Difference {
   double max_error = 0, mean_error = 0;
   double largest = 0;                             // of the right numbers
   double own_error = 0;                           // between the runtime with and without its optimisations
+  double double_error = 0;                        // of the runtime against double precision; 0: not known
   std::int64_t different = 0, own_different = 0;  // whole numbers that are not equal
   std::int64_t count = 0;                         // of elements
 
-  // The bound: four times what the runtime differs from itself by, or 1e-4 of the largest number, whichever is more; of
-  // whole numbers as many as the runtime itself has different, or one in a thousand.
+  // The bound: four times what the runtime differs from itself by, or 1e-4 of the largest number, whichever is more;
+  // where its error against double precision is known, five times that: the runtime's own and four more. Of whole
+  // numbers as many as the runtime itself has different, or one in a thousand.
+  double allowed() const;
+  bool within() const;
+};
+
+// How far an output is from the whole graph in double precision.
+struct DoubleError {
+  double largest_error = 0, mean_error = 0;
+  double largest = 0;          // of the right numbers
+  std::int64_t different = 0;  // whole numbers that are not equal, and NaN or infinities in other places
+  std::int64_t count = 0;      // of elements; 0: it has another shape
+};
+
+// Both errors of an output on the same inputs.
+struct ErrorsInDouble {
+  std::string output;
+  DoubleError ours, runtime;  // the runtime's: the larger of those with and without its optimisations
+
+  // Four times the runtime's own, or 3e-5 of the largest number, whichever is more.
   double allowed() const;
   bool within() const;
 };
@@ -91,6 +121,7 @@ struct Race {
   std::string version;
   std::map<std::string, std::vector<double>> times_ns;                // a number for each round
   std::map<std::string, std::vector<std::vector<Difference>>> cases;  // of each set of inputs, of each output
+  std::map<std::string, std::vector<ErrorsInDouble>> in_double;       // of each output; empty without a reference
 };
 
 class Runtime {

@@ -15,6 +15,8 @@
 #include "base/units.h"
 #include "compose/outside_text.h"
 #include "models/build_steps.h"
+#include "models/ncnn_layer.h"
+#include "models/reference.h"
 #include "models/regions.h"
 #include "rivals/worker.h"
 #include "runs/c_interface.h"
@@ -74,6 +76,7 @@ class StandaloneWriter {
     put(check, "@OUTPUTS@", check_rows(plan_.outputs, recorded));
     put(check, "@RUN@", check_call());
     KW_CHECK(write_file(folder_ / "check" / "model_check.cpp", check));
+    KW_CHECK(write_layer());
     KW_CHECK(write_kernels());
     return write_plan();
   }
@@ -106,6 +109,7 @@ class StandaloneWriter {
     put(page, "@MEMORY@", memory_text());
     put(page, "@EXAMPLE@", fmt::format("model_run({});  /* 0: done */", fmt::join(arguments, ", ")));
     put(page, "@ABOUT@", about);
+    put(page, "@NCNN@", no_layer_.empty() ? "see below" : "not there: " + no_layer_);
     put(page, "@MODEL@", compose::remark(model_.file().filename().string()));
     std::string sources, options;
     KW_TRY(const BuildStep bare,
@@ -140,6 +144,7 @@ class StandaloneWriter {
                                       "kernels/kernelwright.h",
                                       "kernels/standalone_run.h"};
     for (const BuildStep& step : kernel_steps_) files.push_back("kernels/" + step.what);
+    files.insert(files.end(), layer_files_.begin(), layer_files_.end());
     std::error_code error;
     fs::create_directories(out, error);
     if (error) return fail("{}: {}", out.string(), error.message());
@@ -165,14 +170,32 @@ class StandaloneWriter {
     }
   }
 
-  std::vector<NamedType> output_types() const {
-    std::vector<NamedType> types;
-    for (const int tensor : plan_.outputs) types.emplace_back(tensor_at(tensor).name, tensor_at(tensor).type);
-    return types;
-  }
+  std::vector<NamedType> output_types() const { return types_of(plan_.outputs); }
 
  private:
   const PlannedTensor& tensor_at(int i) const { return plan_.tensors[static_cast<std::size_t>(i)]; }
+
+  std::vector<NamedType> types_of(const std::vector<int>& tensors) const {
+    std::vector<NamedType> types;
+    for (const int tensor : tensors) types.emplace_back(tensor_at(tensor).name, tensor_at(tensor).type);
+    return types;
+  }
+
+  // Where ncnn's tensors can hold the model's.
+  Status write_layer() {
+    const auto files = ncnn_layer(model_.file().filename().string(), types_of(plan_.inputs), types_of(plan_.outputs));
+    if (!files.ok()) {
+      no_layer_ = files.error().message;
+      return {};
+    }
+    std::error_code error;
+    fs::create_directories(folder_ / "ncnn", error);
+    for (const auto& [name, text] : *files) {
+      layer_files_.push_back("ncnn/" + name);
+      KW_CHECK(write_file(folder_ / "ncnn" / name, text));
+    }
+    return {};
+  }
 
   static void put(std::string& text, const std::string& place, const std::string& instead) {
     for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += instead.size()) {
@@ -423,14 +446,9 @@ class StandaloneWriter {
   std::vector<BuildStep> kernel_steps_;
   std::string compiler_;
   Choice usual_;
+  std::vector<std::string> layer_files_;  // of ncnn
+  std::string no_layer_;                  // why there are none
 };
-
-Ratio speed(const Race& race, const std::string& fast, const std::string& slow) {
-  std::vector<Pair> pairs;
-  const auto &a = race.times_ns.at(fast), &b = race.times_ns.at(slow);
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) pairs.push_back({a[i], b[i]});
-  return ratio_of_pairs(pairs, 1);
-}
 
 double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
@@ -458,10 +476,6 @@ Result<std::vector<Difference>> worst_of(const Race& race) {
 
 std::string size_text(std::int64_t bytes) { return with_unit(static_cast<double>(bytes), "B"); }
 
-std::string ratio_words(const Ratio& ratio) {
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high);
-}
-
 }  // namespace
 
 std::vector<Unit> units_of_regions(const Model& model) {
@@ -474,6 +488,19 @@ std::vector<Unit> units_of_regions(const Model& model) {
   return units;
 }
 
+Result<Standalone> make_standalone(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                                   const fs::path& out, const std::string& device,
+                                   const std::optional<StandaloneSearch>& search, const Tell& tell) {
+  std::vector<Unit> units = units_of_regions(model);
+  if (search) {
+    KW_CHECK(standalone_plan(model, units, device));  // what cannot be expressed is told before the search
+    KW_TRY(const std::vector<Unit> found,
+           search_units(model, units, runtime, terms, device, search->within_s, search->run, tell));
+    units.insert(units.end(), found.begin(), found.end());
+  }
+  return write_standalone(model, units, runtime, terms, out, device, tell);
+}
+
 Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>& found, const Runtime& runtime,
                                     const RunTerms& terms, const fs::path& out, const std::string& device,
                                     const Tell& tell) {
@@ -483,12 +510,17 @@ Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>&
   std::error_code error;
   fs::create_directories(folder.path() / "check", error);
   const fs::path original = fs::absolute(model.file());
+  RunTerms race_terms = terms;
+  tell("computing the whole graph in double precision");
+  race_terms.reference = make_reference(model, runtime, terms, folder.path());
   tell("recording inputs and outputs of ONNX Runtime");
-  KW_TRY(const std::vector<Difference> recorded, runtime.record(original, terms, folder.path() / "check"));
+  KW_TRY(std::vector<Difference> recorded, runtime.record(original, terms, folder.path() / "check"));
+  for (std::size_t i = 0; i < race_terms.reference.runtime_errors.size() && i < recorded.size(); ++i) {
+    recorded[i].double_error = race_terms.reference.runtime_errors[i];
+  }
   KW_CHECK(writer.write(recorded));
   KW_CHECK(writer.build(tell));
   tell("timing it beside ONNX Runtime");
-  RunTerms race_terms = terms;
   race_terms.outputs = writer.output_types();
   race_terms.seconds = kRaceTimes * terms.seconds;
   KW_TRY(const Race race, runtime.race({{.name = kOriginal, .model = original},
@@ -497,12 +529,21 @@ Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>&
                                        race_terms, kCases));
   Standalone made;
   KW_TRY(made.outputs, worst_of(race));
+  made.no_reference = race_terms.reference.why_none;
+  if (made.no_reference.empty()) made.in_double = race.in_double.at(kStandalone);
+  for (const ErrorsInDouble& one : made.in_double) {
+    if (one.within()) continue;
+    return fail(
+        "without a framework its output '{}' is off by {:.3g} from the graph in double precision, and {:.3g} "
+        "is allowed, so nothing is written",
+        compose::remark(one.output), one.ours.largest_error, one.allowed());
+  }
   writer.describe(made);
   made.runtime = "ONNX Runtime " + race.version;
   made.runtime_ns = middle_of(race.times_ns.at(kOriginal));
   made.model_ns = middle_of(race.times_ns.at(kStandalone));
-  made.speedup = speed(race, kStandalone, kOriginal);
-  made.twin = speed(race, kTwin, kOriginal);
+  made.speedup = ratio_of(race, kStandalone, kOriginal);
+  made.twin = ratio_of(race, kTwin, kOriginal);
   made.rounds = race.times_ns.at(kOriginal).size();
   made.cases = race.cases.at(kStandalone).size();
   made.folder = out;
@@ -526,13 +567,14 @@ std::string standalone_as_text(const Standalone& made) {
   text += fmt::format("memory     {}: {} between steps ({} without sharing), {} scratch, {} prepared weights\n",
                       size_text(made.memory_bytes + made.scratch_bytes + made.kept_bytes), size_text(made.memory_bytes),
                       size_text(made.unshared_bytes), size_text(made.scratch_bytes), size_text(made.kept_bytes));
-  text += fmt::format("speed      {} times {} ({} -> {}; {} rounds in random order)\n", ratio_words(made.speedup),
+  text += fmt::format("speed      {} times {} ({} -> {}; {} rounds in random order)\n", ratio_text(made.speedup),
                       made.runtime, time_text(made.runtime_ns), time_text(made.model_ns), made.rounds);
-  text += fmt::format("twin       {}: {} against itself\n", ratio_words(made.twin), made.runtime);
+  text += fmt::format("twin       {}: {} against itself\n", ratio_text(made.twin), made.runtime);
   for (const Difference& one : made.outputs) {
     text += fmt::format("output     {}: largest error {:.3g}, mean {:.3g}; allowed {:.3g}\n",
                         compose::remark(one.output), one.max_error, one.mean_error, one.allowed());
   }
+  text += errors_as_text(made.in_double, made.no_reference);
   return text + fmt::format("wrote      {}\n", made.folder.string());
 }
 
@@ -546,9 +588,6 @@ std::string standalone_as_json(const Standalone& made) {
                        {"allowed", one.allowed()},
                        {"different", one.different}});
   }
-  const auto interval = [](const Ratio& ratio) {
-    return Json{{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
-  };
   const Json json = {{"folder", made.folder.string()},
                      {"kernels", kernels},
                      {"calls", made.calls},
@@ -560,10 +599,12 @@ std::string standalone_as_json(const Standalone& made) {
                      {"runtime", made.runtime},
                      {"runtime_ns", made.runtime_ns},
                      {"model_ns", made.model_ns},
-                     {"speedup", interval(made.speedup)},
-                     {"twin", interval(made.twin)},
+                     {"speedup", ratio_json(made.speedup)},
+                     {"twin", ratio_json(made.twin)},
                      {"rounds", made.rounds},
-                     {"outputs", outputs}};
+                     {"outputs", outputs},
+                     {"in_double", errors_as_json(made.in_double)},
+                     {"no_reference", made.no_reference}};
   return json.dump(1) + "\n";
 }
 

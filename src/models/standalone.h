@@ -7,12 +7,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/paired_ratio.h"
 #include "base/result.h"
 #include "models/model.h"
+#include "models/optimize.h"
 #include "models/put_back.h"
 #include "models/runtime.h"
 #include "models/standalone_plan.h"
@@ -30,6 +32,8 @@ struct Standalone {
   Ratio speedup, twin;  // over ONNX Runtime; of ONNX Runtime over itself
   std::size_t rounds = 0, cases = 0;
   std::vector<Difference> outputs;                              // the worst of the cases, of each
+  std::vector<ErrorsInDouble> in_double;                        // of each output, on the first of the cases
+  std::string no_reference;                                     // why there are none
   std::vector<std::pair<std::string, std::string>> techniques;  // of each kernel: what it computes, and how
   std::filesystem::path folder;
 };
@@ -37,7 +41,17 @@ struct Standalone {
 // Units for the regions of the model, which need no search.
 std::vector<Unit> units_of_regions(const Model& model);
 
+// How kernels are searched for beside those of the regions.
+struct StandaloneSearch {
+  double within_s = 600;
+  Search run;
+};
+
 // Writes into `out`, which exists. Nothing is written where the outputs are not within the bound (runtime.h).
+Result<Standalone> make_standalone(const Model& model, const Runtime& runtime, const RunTerms& terms,
+                                   const std::filesystem::path& out, const std::string& device,
+                                   const std::optional<StandaloneSearch>& search, const Tell& tell);
+// The same with these units, and techniques for all other nodes.
 Result<Standalone> write_standalone(const Model& model, const std::vector<Unit>& found, const Runtime& runtime,
                                     const RunTerms& terms, const std::filesystem::path& out, const std::string& device,
                                     const Tell& tell);

@@ -104,6 +104,19 @@ std::string shapes_of(const Model& model, const Node& node) {
 // Why kw cannot express a node, or what it costs at least.
 void look_at(const Model& model, const std::string& device, TimeRow& row) {
   if (row.op == "If" || row.op == "Loop" || row.op == "Scan") {
+    const std::size_t node = row.nodes.front();
+    if (model.tasks().known_branch(node)) {
+      row.least_ns = 0;  // a model that is written has the branch's nodes in its place
+      return;
+    }
+    for (const std::size_t body : model.onnx().nodes[node].bodies) {
+      const std::string why = model.tasks().why_impossible(body);
+      if (why.empty()) continue;
+      row.obstacle =
+          fmt::format("its {} cannot run with these lengths ({}), but the condition is only known when it runs",
+                      model.onnx().scopes[body].attribute, why);
+      return;
+    }
     row.obstacle = "choosing a branch, or repeating, stays the runtime's; the nodes inside are rows of their own";
     return;
   }
@@ -164,7 +177,20 @@ ModelTimes without_times(const Model& model, const std::string& device) {
   return times;
 }
 
-RunTerms terms_of(const Model& model) { return {.inputs = model.tasks().inputs()}; }
+RunTerms terms_of(const Model& model) {
+  RunTerms terms{.inputs = model.tasks().inputs()};
+  for (const auto& [name, value] : model.tasks().given_values()) terms.fixed[name] = value.integer(0);
+  return terms;
+}
+
+Result<RunTerms> terms_given(const Model& model, std::int64_t threads, const std::string& inputs) {
+  RunTerms terms = terms_of(model);
+  terms.threads = static_cast<int>(threads);
+  if (!inputs.empty()) {
+    KW_TRY(terms.given, inputs_file(inputs));
+  }
+  return terms;
+}
 
 namespace {
 

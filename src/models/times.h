@@ -53,6 +53,8 @@ ModelTimes without_times(const Model& model, const std::string& device);
 
 // Terms with the model's own inputs.
 RunTerms terms_of(const Model& model);
+// And with the user's values for them from an .npz file; empty: they are drawn.
+Result<RunTerms> terms_given(const Model& model, std::int64_t threads, const std::string& inputs);
 
 std::string times_as_text(const Model& model, const ModelTimes& times, std::size_t most_rows);
 std::string times_as_json(const Model& model, const ModelTimes& times);

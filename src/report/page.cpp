@@ -36,13 +36,25 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
+// A page's own markup begins with the links to its parts, up to the first empty line; they belong amid what all pages
+// have at their top.
+Result<std::string> with_top(const std::string& top, const std::string& own) {
+  constexpr std::string_view kLinks = "LINKS";
+  const std::size_t place = top.find(kLinks), end = own.find("\n\n");
+  if (place == std::string::npos || end == std::string::npos)
+    return fail("the report's files in the data folder are not of this version; install kw again");
+  return top.substr(0, place) + own.substr(0, end + 1) + top.substr(place + kLinks.size()) + own.substr(end + 2);
+}
+
 }  // namespace
 
 Result<PageParts> read_page_parts(const std::string& markup, std::span<const char* const> scripts) {
   KW_TRY(const fs::path data, data_folder());
   const fs::path folder = data / "report";
   PageParts parts;
-  KW_TRY(parts.markup, read_file(folder / markup));
+  KW_TRY(const std::string top, read_file(folder / "top.html"));
+  KW_TRY(const std::string own, read_file(folder / markup));
+  KW_TRY(parts.markup, with_top(top, own));
   KW_TRY(parts.style, read_file(folder / "page.css"));
   KW_TRY(parts.licence, read_file(folder / "d3_licence.txt"));
   for (const char* name : scripts) {

@@ -21,7 +21,7 @@ namespace kw::report {
 Result<std::string> html_report(const store::Store& store, std::span<const std::int64_t> runs,
                                 const std::string& version);
 
-// Files of report/ that become one page, with the style and d3 that all pages have.
+// Files of report/ that become one page, with the top, the style and d3 that all pages have.
 struct PageParts {
   std::string markup, style, library, licence;
   std::vector<std::string> scripts;  // in their order: each may use what those before it define

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runs/task_text.h"
 
 namespace kw::runs {
@@ -23,12 +25,29 @@ std::string counted_form(const ops::Graph& graph) {
   return "usual algorithm";
 }
 
+namespace {
+
+constexpr double kWideInterval = 2;  // its upper end, as times its lower one
+
+// Pairs of calls that were taken side by side differ so much that the time alone says little.
+bool is_disturbed(const Verdict& verdict) {
+  return std::ranges::any_of(verdict.speedups, [](const Speedup& one) { return one.high > kWideInterval * one.low; });
+}
+
+}  // namespace
+
+std::string time_of_call(const Verdict& verdict) {
+  return time_text(*verdict.time_ns) +
+         (is_disturbed(verdict) ? " (other work ran beside it: a quiet call may take far less)" : "");
+}
+
 std::string performance_text(const ops::Graph& graph, const Verdict& verdict, const targets::LeastTime* least,
                              const std::string& code, Mark mark) {
   const auto said = [&](const std::string& fact) { return mark != nullptr ? mark(fact) : fact; };
   std::string text;
-  if (verdict.time_ns)
-    text += fmt::format("time: {} a call, {} caches\n", said(time_text(*verdict.time_ns)), verdict.caches);
+  if (verdict.time_ns) {
+    text += fmt::format("time: {} a call, {} caches\n", said(time_of_call(verdict)), verdict.caches);
+  }
   if (verdict.accepted() && verdict.max_error > 0)
     text += fmt::format("largest error: {} of what is allowed\n", said(fmt::format("{:.2f}", verdict.max_error)));
   for (const Speedup& one : verdict.speedups) {

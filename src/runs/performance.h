@@ -15,6 +15,9 @@ namespace kw::runs {
 // is one of this form: minimal filtering, sliding sums or shorter polynomials may do with fewer.
 std::string counted_form(const ops::Graph& graph);
 
+// "12 us", with a doubt where pairs of calls that were timed side by side are far apart; there must be a time.
+std::string time_of_call(const Verdict& verdict);
+
 // `least` is null where it is not known; `code` is what the target says of the built kernel, or empty. Times are handed
 // through `mark`, so that a caller that sends them on can tell what came from a clock.
 using Mark = std::string (*)(const std::string& fact);

@@ -34,6 +34,19 @@ TEST(PerformanceText, NeverSaysThatLittleIsLeftWhereArithmeticIsTheLimit) {
   }
 }
 
+// As it was seen: "6.06 ms a call" of a kernel that takes 46 us, where other work ran on the same core.
+TEST(PerformanceText, DoubtsATimeWhosePairsAreFarApart) {
+  const Task task = *suites::find_task("TopK", {});
+  Verdict verdict{.task = task.name, .stage = VerdictStage::accepted, .time_ns = 6.06e6};
+  const char* doubt = "6.06 ms (other work ran beside it: a quiet call may take far less) a call";
+  verdict.speedups.push_back({.rival = "plain", .median = 5.8, .low = 0.01, .high = 6.14});
+  std::string text = performance_text(*ops::resolve(task), verdict, nullptr, "");
+  EXPECT_NE(text.find(doubt), std::string::npos) << text;
+  verdict.speedups[0].low = 5.6;
+  text = performance_text(*ops::resolve(task), verdict, nullptr, "");
+  EXPECT_NE(text.find("time: 6.06 ms a call"), std::string::npos) << text;
+}
+
 TEST(PerformanceText, SaysWhereLittleIsLeftAndHowLargeTheErrorIs) {
   const std::string text = text_for("Relu", {.arithmetic_ns = 1e3, .moving_ns = 9e3}, 10e3);
   EXPECT_NE(text.find("a kernel takes at least 9 us; the limit is moving bytes"), std::string::npos) << text;

@@ -9,12 +9,13 @@
 namespace kw::suites {
 
 struct ModelTasks::Inside {
-  Inside(const OnnxModel& model, const Lengths& given) : sources(model), dims(given), inference(sources, dims) {}
+  Inside(const OnnxModel& model, const Lengths& lengths) : sources(model), dims(lengths), inference(sources, dims) {}
 
   Sources sources;
   Lengths dims;
   Inference inference;
   std::vector<std::pair<std::string, TensorType>> inputs;
+  std::map<std::string, Tensor> given;
 };
 
 ModelTasks::ModelTasks(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
@@ -32,6 +33,7 @@ Result<ModelTasks> ModelTasks::of(const OnnxModel& model, const Lengths& dims) {
     const auto type = stated_type(input, dims);
     if (!type) return fail("{}: '{}' has more than 2^40 elements with these lengths", model.place, input.name);
     inside->inputs.emplace_back(input.name, *type);
+    if (auto value = value_given(input, dims)) inside->given.emplace(input.name, *std::move(value));
   }
   inside->inference.reach_all();
   return ModelTasks(std::move(inside));
@@ -53,6 +55,17 @@ std::string ModelTasks::why_not(std::size_t node) const {
 }
 
 bool ModelTasks::never_runs(std::size_t node) const { return inside_->inference.never_runs(node); }
+
+std::optional<std::size_t> ModelTasks::known_branch(std::size_t node) const {
+  const OnnxNode& one = inside_->sources.model().nodes[node];
+  if (!inside_->inference.is_decided(one)) return std::nullopt;
+  const std::vector<std::size_t> branches = inside_->inference.branches_of(one);
+  return branches.size() == 1 ? std::optional(branches[0]) : std::nullopt;
+}
+
+std::string ModelTasks::why_impossible(std::size_t scope) const { return inside_->inference.why_impossible(scope); }
+
+const std::map<std::string, Tensor>& ModelTasks::given_values() const { return inside_->given; }
 
 Result<Task> ModelTasks::task(const std::vector<std::size_t>& nodes) const {
   const OnnxModel& model = inside_->sources.model();

@@ -47,8 +47,26 @@ Status check_given(const std::set<std::string>& needed, const Lengths& dims) {
   return fail("the model leaves {} open; give{}", missing.size() == 1 ? "a length" : "lengths", flags_for(missing));
 }
 
+namespace {
+bool is_one_whole_number(const OnnxValue& input) {
+  const auto type = stated_type(input, {});
+  return type && !is_float(type->dtype) && type->shape.count() == 1;
+}
+}  // namespace
+
+std::optional<Tensor> value_given(const OnnxValue& input, const Lengths& dims) {
+  const auto given = dims.find(input.name);
+  if (given == dims.end() || !is_one_whole_number(input)) return std::nullopt;
+  Tensor value(*stated_type(input, {}));
+  value.set_integer(0, given->second);
+  return value;
+}
+
 Status check_known(const OnnxModel& model, const Lengths& dims) {
   std::set<std::string> names;
+  for (const OnnxValue& input : model.inputs) {
+    if (is_one_whole_number(input)) names.insert(input.name);
+  }
   for (const OnnxValue& input : model.inputs) names.merge(open_lengths(input));
   for (const OnnxValue& output : model.outputs) names.merge(open_lengths(output));
   for (const auto& [name, value] : model.values) names.merge(open_lengths(value));
@@ -210,6 +228,7 @@ void Inference::infer_all(const std::vector<std::size_t>& nodes) {
       if (node.node.op == "If") infer_branches(node);
     } else if (const Status inferred = infer(node.node); !inferred.ok()) {
       trust_file(node.node, i, inferred.error().message);
+      note_impossible(node, inferred.error().message);
     }
   }
 }
@@ -259,6 +278,7 @@ Status Inference::add_given(const std::string& name) {
   const auto type = stated_type(*input, dims_);
   if (!type) return fail("'{}' has more than 2^40 elements with these lengths", name);
   types_[name] = *type;
+  if (auto value = value_given(*input, dims_)) known_.emplace(name, *std::move(value));
   return {};
 }
 
@@ -306,19 +326,48 @@ Status Inference::infer(const Node& node) {
   return {};
 }
 
-std::vector<std::size_t> Inference::branches_of(const OnnxNode& node) const {
+const Tensor* Inference::condition_of(const OnnxNode& node) const {
   const Tensor* condition = node.node.inputs.empty() ? nullptr : known(node.node.inputs[0]);
-  if (node.node.op != "If" || condition == nullptr || condition->count() != 1) return node.bodies;
-  const std::string chosen = condition->real(0) != 0 ? "then_branch" : "else_branch";
-  std::vector<std::size_t> branches;
+  return node.node.op == "If" && condition != nullptr && condition->count() == 1 ? condition : nullptr;
+}
+
+bool Inference::is_decided(const OnnxNode& node) const { return condition_of(node) != nullptr; }
+
+std::string Inference::why_impossible(std::size_t scope) const {
+  const auto found = impossible_.find(scope);
+  return found == impossible_.end() ? "" : found->second;
+}
+
+std::vector<std::size_t> Inference::branches_of(const OnnxNode& node) const {
+  if (node.node.op != "If") return node.bodies;
+  const Tensor* condition = condition_of(node);
+  const std::string chosen = condition == nullptr ? "" : condition->real(0) != 0 ? "then_branch" : "else_branch";
+  std::vector<std::size_t> branches, possible;
   for (const std::size_t body : node.bodies) {
-    if (sources_.model().scopes[body].attribute == chosen) branches.push_back(body);
+    if (condition != nullptr && sources_.model().scopes[body].attribute != chosen) continue;
+    branches.push_back(body);
+    if (!impossible_.contains(body)) possible.push_back(body);
   }
-  return branches;
+  return possible.empty() ? branches : possible;
+}
+
+void Inference::note_impossible(const OnnxNode& node, const std::string& reason) {
+  if (node.scope == 0) return;
+  const auto refused = [&](const std::string& name) {
+    const TensorType* type = find_type(name);
+    return name.empty() || (type != nullptr && !type->from_values);
+  };
+  // An If fails where every branch of it that may be chosen does.
+  const auto fails = [&](std::size_t body) { return impossible_.contains(body); };
+  const bool is_if = node.node.op == "If";
+  if (is_if ? std::ranges::all_of(branches_of(node), fails) : std::ranges::all_of(node.node.inputs, refused)) {
+    impossible_.emplace(node.scope, is_if ? impossible_.at(branches_of(node).front()) : reason);
+  }
 }
 
 void Inference::infer_branches(const OnnxNode& node) {
   const std::vector<std::size_t> branches = branches_of(node);
+  if (!branches.empty()) note_impossible(node, "");
   for (std::size_t i = 0; i < node.node.outputs.size(); ++i) {
     const std::string& result = node.node.outputs[i];
     const TensorType* agreed = nullptr;

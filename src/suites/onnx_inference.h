@@ -19,6 +19,8 @@ namespace kw::suites {
 std::set<std::string> open_lengths(const OnnxValue& value);
 // An Error that names the flags where one of the lengths has no value.
 Status check_given(const std::set<std::string>& needed, const Lengths& dims);
+// The value that `dims` gives an input of one whole number; none: it is not such an input, or has no value.
+std::optional<Tensor> value_given(const OnnxValue& input, const Lengths& dims);
 // A name that the model does not have is a typing error, not a wish.
 Status check_known(const OnnxModel& model, const Lengths& dims);
 // The type that the file gives a value; none if it leaves a part open.
@@ -103,8 +105,15 @@ class Inference {
   std::string why(const std::string& name) const;
   // Null where the value is not known, or large.
   const Tensor* known(const std::string& name) const;
-  // Whether it stands in a branch whose condition is known to choose the other one.
+  // Whether it stands in a branch whose condition is known to choose the other one, or in one that cannot run.
   bool never_runs(std::size_t node) const;
+  // Which of an If's branches may run: one where its condition is known, or where the other cannot run.
+  std::vector<std::size_t> branches_of(const OnnxNode& node) const;
+  // Whether the condition is known.
+  bool is_decided(const OnnxNode& node) const;
+  // Why a scope cannot run with these lengths: a node in it, which every run of it computes, takes no such shapes.
+  // Empty: nothing is known against it.
+  std::string why_impossible(std::size_t scope) const;
 
  private:
   void infer_all(const std::vector<std::size_t>& nodes);
@@ -118,14 +127,16 @@ class Inference {
   Status infer(const Node& node);
   // The results of an If: of the branch that is chosen, or what both agree on.
   void infer_branches(const OnnxNode& node);
-  // Which of an If's branches may run.
-  std::vector<std::size_t> branches_of(const OnnxNode& node) const;
+  // That every run of the node's scope fails at it.
+  void note_impossible(const OnnxNode& node, const std::string& reason);
+  const Tensor* condition_of(const OnnxNode& node) const;
 
   const Sources& sources_;
   const Lengths& dims_;
   std::map<std::string, TensorType> types_;
   std::map<std::string, Tensor> known_;
-  std::map<std::string, std::string> blocked_;  // what could not be found out, and why
+  std::map<std::string, std::string> blocked_;     // what could not be found out, and why
+  std::map<std::size_t, std::string> impossible_;  // scopes
 };
 
 // A task of these nodes (in computing order): what none of them computes becomes an input, a weight or a constant.

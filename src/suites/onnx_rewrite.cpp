@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #define ONNX_ML 1
@@ -76,6 +77,7 @@ class Editor {
 
   Status run() {
     KW_CHECK(bring_tensors_in());
+    if (!edit_.branches.empty()) put_branches_in_place();
     KW_CHECK(fix_lengths());
     KW_CHECK(replace());
     if (edit_.number_names) number_names();
@@ -100,6 +102,69 @@ class Editor {
       fill_tensor(tensor, tensor.name(), found->second);
     }
     return {};
+  }
+
+  // Inner scopes come later: what an outer one takes over has its inside changed already.
+  void put_branches_in_place() {
+    assert(edit_.replacements.empty() && !edit_.number_names);
+    std::set<std::string> taken;
+    collect_names(graph_, taken);
+    std::set<std::size_t, std::greater<>> touched;
+    for (const auto& [node, branch] : edit_.branches) touched.insert(model_.nodes[node].scope);
+    for (const std::size_t scope : touched) {
+      onnx::GraphProto& graph = *graphs_[scope];
+      google::protobuf::RepeatedPtrField<onnx::NodeProto> before;
+      before.Swap(graph.mutable_node());
+      for (int i = 0; i < before.size(); ++i) {
+        const auto found = edit_.branches.find(first_[scope] + static_cast<std::size_t>(i));
+        if (found == edit_.branches.end()) {
+          graph.add_node()->Swap(before.Mutable(i));
+        } else {
+          splice(graph, before[i], found->second, taken);
+        }
+      }
+    }
+  }
+
+  // The nodes of a branch behind those that are there, with names of their own; its results are called as the owner's.
+  void splice(onnx::GraphProto& graph, const onnx::NodeProto& owner, std::size_t branch, std::set<std::string>& taken) {
+    onnx::GraphProto& body = *graphs_[branch];
+    const std::string prefix = fmt::format("{}/{}/", owner.name(), model_.scopes[branch].attribute);
+    Names names;
+    const auto add_name = [&](const std::string& name) {
+      if (name.empty() || names.contains(name)) return;
+      std::string whole = prefix + name;
+      while (!taken.insert(whole).second) whole += "'";
+      names[name] = whole;
+    };
+    std::set<std::string> computed;
+    for (const onnx::NodeProto& node : body.node()) computed.insert(node.output().begin(), node.output().end());
+    for (int k = 0; k < owner.output_size() && k < body.output_size(); ++k) {
+      const std::string& name = body.output(k).name();
+      if (!owner.output(k).empty() && computed.contains(name)) names.emplace(name, owner.output(k));
+    }
+    for (const onnx::TensorProto& tensor : body.initializer()) add_name(tensor.name());
+    for (const std::string& name : computed) add_name(name);
+    rename_inside(body, names);
+    for (onnx::TensorProto& tensor : *body.mutable_initializer()) {
+      tensor.set_name(names.at(tensor.name()));
+      graph.add_initializer()->Swap(&tensor);
+    }
+    for (onnx::NodeProto& node : *body.mutable_node()) {
+      for (std::string& output : *node.mutable_output()) {
+        if (!output.empty()) output = names.at(output);
+      }
+      node.set_name(prefix + node.name());
+      graph.add_node()->Swap(&node);
+    }
+    for (int k = 0; k < owner.output_size() && k < body.output_size(); ++k) {
+      if (owner.output(k).empty() || body.output(k).name() == owner.output(k)) continue;
+      onnx::NodeProto& node = *graph.add_node();
+      node.set_op_type("Identity");
+      node.set_name(fmt::format("{}result_{}", prefix, k));
+      node.add_input(body.output(k).name());
+      node.add_output(owner.output(k));
+    }
   }
 
   // A branch that these lengths rule out may contradict them, and a runtime looks at it all the same when it loads the

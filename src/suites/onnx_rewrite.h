@@ -28,6 +28,9 @@ struct OnnxReplacement {
 };
 
 struct OnnxEdit {
+  // Ifs, and for each the scope of the branch whose nodes take its place. Numbers of nodes change by it, so that it is
+  // an edit by itself.
+  std::map<std::size_t, std::size_t> branches = {};
   Lengths dims = {};  // the model's inputs get these lengths in place of open ones, where it has no branches
   std::vector<OnnxReplacement> replacements = {};
   std::string domain = {};  // of the replacements

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ Result<Task> task_from_model(const OnnxModel& model, const Lengths& dims);
 // Every node of one model, with the same lengths: shapes are inferred once. The model must outlive it.
 class ModelTasks {
  public:
-  // An Error where the model leaves a length open that `dims` does not give, or has no such length.
+  // An Error where the model leaves a length open that `dims` does not give, or has no such length. An input of one
+  // whole number can be given there too: it is a constant then.
   static Result<ModelTasks> of(const OnnxModel& model, const Lengths& dims);
   ModelTasks(ModelTasks&&) noexcept;
   ~ModelTasks();
@@ -44,6 +46,12 @@ class ModelTasks {
   std::string why_not(std::size_t node) const;
   // Whether it stands in a branch that these lengths rule out.
   bool never_runs(std::size_t node) const;
+  // The branch of an If that runs, where its condition is known.
+  std::optional<std::size_t> known_branch(std::size_t node) const;
+  // Why a branch cannot run with these lengths; empty: nothing is known against it.
+  std::string why_impossible(std::size_t scope) const;
+  // Inputs that have been given a value, by the name of the input.
+  const std::map<std::string, Tensor>& given_values() const;
 
   // These nodes as one task with fixed lengths, in computing order, with every result that is used outside of them as
   // an output. What they get from initializers alone becomes weights and constants with the model's values.

@@ -177,6 +177,14 @@ class Commands(unittest.TestCase):
         self.assertEqual((code != 0, complaint), (True, f"kw: {self.folder}/bad.json: model is missing\n"))
         self.assertFalse((self.folder / "other.html").exists())
 
+    def test_says_how_alike_an_encoder_stays(self):
+        encoder = self.folder / "encoder"
+        shutil.copytree(TINY / "bert", encoder)
+        shutil.copy(self.model / "tokenizer.json", encoder)
+        code, printed, complaint = self.compress("--method", "svd-llm", "--evaluate", self.text, model=encoder)
+        self.assertEqual(code, 0, complaint)
+        self.assertRegex(printed, r"means of hidden states on text: cosine 0\.9\d+ to the original's \(least 0\.\d+\), [\d.]+ % of \d+ windows")
+
     def test_refuses_what_it_cannot_read(self):
         weights = self.model / "model.safetensors"
         whole = weights.read_bytes()
@@ -202,6 +210,8 @@ class Commands(unittest.TestCase):
         for ratio in ("0", "1"):
             self.refused("more than 0 and less than 1", *kw("compress", self.model, "--ratio", ratio, "--calibrate", self.text, "--out", self.out)[::2])
         self.refused("no method is called", *self.compress("--method", "qr")[::2])
+        self.refused("a device is cpu, cuda or cuda:N", *self.compress("--device", "gpu")[::2])
+        self.refused("a device is cpu, cuda or cuda:N", *kw("lm", "perplexity", self.model, "--text", self.text, "--device", "gpu")[::2])
         self.refused("no such file", *self.compress(text=self.folder / "none")[::2])
 
     def test_leaves_nothing_half_written_where_the_disk_is_full(self):

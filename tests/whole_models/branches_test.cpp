@@ -8,6 +8,7 @@
 #include "base/scratch.h"
 #include "models/library.h"
 #include "models/plan.h"
+#include "models/reference.h"
 #include "models/regions.h"
 #include "models/runtime.h"
 #include "models/times.h"
@@ -95,6 +96,56 @@ TEST(Branches, AReplacementStandsInOneOfThem) {
   const suites::OnnxModel edited = read(*bytes);
   const auto& node = edited.nodes[number_of(edited, "choose/then/both")].node;
   EXPECT_EQ(node.outputs, (std::vector<std::string>{"choose/then/c1"}));
+}
+
+// The first branch cannot run for images of 3 x 3: its pool has no place. What comes after has the other one's shape.
+TEST(Branches, OneThatCannotRunWithTheseLengthsIsLeftOut) {
+  const suites::OnnxModel model = read(choosing_model());
+  const auto small = suites::ModelTasks::of(model, {{"N", 3}}), large = suites::ModelTasks::of(model, {{"N", 6}});
+  ASSERT_TRUE(small.ok() && large.ok());
+  const std::size_t owner = number_of(model, "choose"), pool = number_of(model, "choose/then/pool");
+  EXPECT_TRUE(small->never_runs(pool));
+  EXPECT_FALSE(small->never_runs(number_of(model, "choose/else/flat")));
+  EXPECT_FALSE(large->never_runs(pool));
+  const std::string why = small->why_impossible(model.nodes[owner].bodies[0]);
+  EXPECT_TRUE(why.starts_with("MaxPool 'choose/then/pool': ")) << why;
+  EXPECT_EQ(large->why_impossible(model.nodes[owner].bodies[0]), "");
+  ASSERT_NE(small->type("y"), nullptr);
+  EXPECT_EQ(small->type("y")->shape, (Shape{1, 1, 9}));
+  EXPECT_EQ(large->type("y"), nullptr);  // one of two
+  EXPECT_FALSE(small->known_branch(owner).has_value());
+}
+
+// An input of one whole number that always has the same value decides, and what is written has no If.
+TEST(Branches, OneThatIsKnownStandsInThePlaceOfItsIf) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "choosing.onnx";
+  ASSERT_TRUE(write_file(file, choosing_model()).ok());
+  for (const std::int64_t rate : {8, 16}) {
+    const Lengths dims = {{"N", 6}, {"rate", rate}};
+    const auto as_it_is = Model::open(file, dims), placed = Model::open(file, dims, Model::KnownBranches::in_place);
+    ASSERT_TRUE(as_it_is.ok() && placed.ok()) << placed.error().message;
+    EXPECT_EQ(as_it_is->onnx().scopes.size(), 3u);
+    EXPECT_EQ(placed->onnx().scopes.size(), 1u);
+    EXPECT_EQ(terms_of(*placed).fixed.at("rate"), rate);
+    const auto op_of = [&](const std::string& name) { return placed->node(number_of(placed->onnx(), name)).op; };
+    EXPECT_EQ(op_of(rate == 16 ? "choose/then_branch/pool" : "choose/else_branch/flat"),
+              rate == 16 ? "MaxPool" : "Reshape");
+
+    // Both compute the same.
+    std::vector<Tensor> inputs = {Tensor(DType::float32, Shape{1, 1, 6, 6}), Tensor(DType::int64, Shape{})};
+    for (std::int64_t i = 0; i < 36; ++i) inputs[0].set_real(i, static_cast<double>((i * 7) % 36));
+    inputs[1].set_integer(0, rate);
+    const auto one = outputs_in_double(*as_it_is, inputs), other = outputs_in_double(*placed, inputs);
+    ASSERT_TRUE(one.ok() && other.ok());
+    EXPECT_EQ(one->front().shape, (rate == 16 ? Shape{1, 1, 1, 1} : Shape{1, 1, 36}));
+    EXPECT_EQ(one->front().reals, other->front().reals);
+    EXPECT_EQ(one->back().reals, other->back().reals);
+    EXPECT_EQ(other->back().shape, (Shape{1}));
+  }
+  const auto unknown = Model::open(file, {{"N", 6}, {"rat", 16}});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("nearest: rate"), std::string::npos) << unknown.error().message;
 }
 
 // Both branches with kernels of ours, in a real ONNX Runtime.

@@ -48,6 +48,21 @@ TEST(PutBack, WhatIsWrongIsTakenBackHoweverFast) {
             "its outputs differ from the original's by more than the bound");
 }
 
+// Near to the runtime's outputs, and too far from the right ones.
+TEST(PutBack, WhatIsFurtherFromTheGraphInDoublePrecisionThanIsAllowedIsTakenBack) {
+  Race race = race_with(0.5, 4.1e-4);
+  const DoubleError own{.largest_error = 1e-4, .largest = 10, .count = 4};
+  ErrorsInDouble errors{.output = "y", .ours = own, .runtime = own};
+  errors.ours.largest_error = 3.9e-4;
+  race.in_double[kFast] = {errors};
+  EXPECT_EQ(why_taken_back(race, kFast), "");
+  race.in_double[kFast][0].ours.largest_error = 4.1e-4;
+  EXPECT_EQ(why_taken_back(race, kFast), "its outputs are further from the graph in double precision than is allowed");
+  race.in_double[kFast] = {errors};
+  race.in_double[kFast][0].ours.different = 1;  // a NaN that the right outputs do not have
+  EXPECT_NE(why_taken_back(race, kFast), "");
+}
+
 // A folder that came from somewhere, in which the library is to lie.
 TEST(ALibrary, IsHandedOverThroughNoLinkAndWithNoObjectThatLayThere) {
   namespace fs = std::filesystem;

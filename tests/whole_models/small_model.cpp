@@ -92,6 +92,33 @@ std::string branching_model() {
                  node("last", "Sigmoid", {"h"}, "y") + "}");
 }
 
+std::string choosing_model() {
+  const auto branch = [](const std::string& name, const std::string& graph) {
+    return "attribute { name: '" + name + "' type: GRAPH g { name: '" + name + "' " + graph + " } } ";
+  };
+  const auto open_value = [](const std::string& name) {
+    return "{ name: '" + name + "' type { tensor_type { elem_type: 1 } } } ";
+  };
+  const std::string pool =
+      "attribute { name: 'kernel_shape' type: INTS ints: 5 ints: 5 } "
+      "attribute { name: 'strides' type: INTS ints: 5 ints: 5 } ";
+  return onnx_of(
+      "ir_version: 8 opset_import { version: 17 } graph { name: 'choosing' input " +
+      float_value("x", "dim { dim_value: 1 } dim { dim_value: 1 } dim { dim_param: 'N' } dim { dim_param: 'N' }") +
+      "input { name: 'rate' type { tensor_type { elem_type: 7 shape { } } } } output " + open_value("y") + "output " +
+      open_value("z") + "initializer { name: 'sixteen' data_type: 7 int64_data: 16 } " + weight("w", {1}) +
+      node("equal", "Equal", {"rate", "sixteen"}, "is_high") +
+      node("choose", "If", {"is_high"}, "h' output: 'k",
+           branch("then_branch",
+                  node("pool", "MaxPool", {"x"}, "a", pool) + "output { name: 'a' } " + "output { name: 'w' }") +
+               branch("else_branch",
+                      "initializer { name: 'shape' data_type: 7 dims: 3 int64_data: 1 "
+                      "int64_data: 1 int64_data: -1 } " +
+                          node("flat", "Reshape", {"x", "shape"}, "a") + node("turn", "Neg", {"w"}, "b") +
+                          "output { name: 'a' } " + "output { name: 'b' }")) +
+      node("last", "Relu", {"h"}, "y") + node("also", "Identity", {"k"}, "z") + "}");
+}
+
 std::string looping_model(bool with_shapes) {
   const std::string turn = "type { tensor_type { elem_type: 7 shape { } } }",
                     flag = "type { tensor_type { elem_type: 9 shape { } } }",

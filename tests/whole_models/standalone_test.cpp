@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/files.h"
 #include "base/scratch.h"
+#include "models/ncnn_layer.h"
 #include "models/standalone_plan.h"
 #include "models/times.h"
 #include "whole_models/small_model.h"
@@ -100,6 +102,23 @@ class StandaloneModel : public testing::Test {
                                                                                    << *read_file(log);
   }
 
+  // With a double of ncnn's classes.
+  void run_as_a_layer() const {
+    const std::string doubles = KW_SOURCE_DIR "/tests/whole_models/ncnn_double";
+    ASSERT_TRUE(succeeds("g++ -std=c++17 -Wall -Wextra -Werror -Wno-sign-conversion -I" + doubles + " -Incnn " +
+                         doubles + "/main.cpp build/libmodel.a -o build/layer && build/layer check/inputs.bin"));
+    const std::string wanted = *read_file(out_ / "check" / "outputs.bin"), got = *read_file(out_ / "outputs.bin");
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t at = 0; at < got.size(); at += sizeof(float)) {
+      float a = 0, b = 0;
+      std::memcpy(&a, got.data() + at, sizeof a);
+      std::memcpy(&b, wanted.data() + at, sizeof b);
+      ASSERT_NEAR(a, b, 1e-4) << at;
+    }
+    EXPECT_EQ(*read_file(out_ / "ncnn" / "model.param"),
+              "7767517\n2 5\nInput in0 0 1 in0\nkw.m_onnx model 1 4 in0 out0 out1 out2 out3\n");
+  }
+
   kw::ScratchFolder folder_;
   const std::filesystem::path out_ = folder_.path() / "out";
   std::optional<Model> model_;
@@ -112,6 +131,7 @@ TEST_F(StandaloneModel, IsBuiltAsAUserWouldAndFailsItsCheckWithAnotherWeight) {
   ASSERT_EQ(made->outputs.size(), 4u);
   EXPECT_LT(made->memory_bytes, made->unshared_bytes + 1);
   ASSERT_TRUE(succeeds("cmake -B build && cmake --build build -j 2 && ctest --test-dir build"));
+  ASSERT_NO_FATAL_FAILURE(run_as_a_layer());
 
   std::string weights = *read_file(out_ / "weights.bin");
   for (std::size_t i = 3; i < 400; i += 4) weights[i] = static_cast<char>(weights[i] ^ 0x80);  // signs of floats
@@ -146,6 +166,20 @@ TEST_F(StandaloneModel, NodesThatStandInTheWayAreNamed) {
   EXPECT_NE(plan.error().message.find("1 of its nodes"), std::string::npos) << plan.error().message;
   EXPECT_NE(plan.error().message.find("NonZero of places"), std::string::npos) << plan.error().message;
   EXPECT_NE(plan.error().message.find("the shape of its result depends on values"), std::string::npos);
+}
+
+TEST(ANcnnLayer, IsWrittenWhereItsTensorsHoldTheModels) {
+  const NamedType image{"x", {DType::float32, Shape{1, 3, 8, 8}}};
+  const auto wide = ncnn_layer("m", {image}, {{"y", {DType::int64, Shape{4}}}});
+  ASSERT_FALSE(wide.ok());
+  EXPECT_EQ(wide.error().message, "its tensors cannot hold 'y', which is int64[4]");
+  EXPECT_FALSE(ncnn_layer("m", {image}, {{"y", {DType::float32, Shape{2, 2, 2, 2, 2}}}}).ok());
+  EXPECT_FALSE(ncnn_layer("m", {}, {image}).ok());
+  const auto files = ncnn_layer("m \"\"\"\nimport os", {image}, {{"y", {DType::float32, Shape{}}}});
+  ASSERT_TRUE(files.ok());
+  EXPECT_NE(files->at("model_layer.h").find("kInputs[] = {{3, {3, 8, 8}}};"), std::string::npos);
+  EXPECT_NE(files->at("model_layer.py").find("OUTPUTS = [(\"float32\", [1])]"), std::string::npos);
+  EXPECT_EQ(files->at("model_layer.py").find("\nimport os\"\"\""), std::string::npos);
 }
 
 // What gives another shape costs nothing, and what is given out is made where it is wanted.

@@ -323,3 +323,118 @@ template <class T>
 inline T __reduce_max_sync(unsigned int mask, T value) {
   return kw_reduced(mask, value, [](T a, T b) { return a < b ? b : a; });
 }
+
+// Instructions that kernelwright_cuda.h has names for.
+namespace kw {
+
+// A product of one k: TF32 numbers are the upper 19 bits, so that a float64 holds it, and sums go towards zero.
+namespace emulated {
+
+inline double tf32(std::uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000u); }
+inline float towards_zero(double x) {
+  const float near = static_cast<float>(x);
+  return std::fabs(static_cast<double>(near)) > std::fabs(x) && std::isfinite(x) ? std::nextafterf(near, 0.0f) : near;
+}
+
+// What each lane of a warp brings, twice: a lane is at most one product ahead of those that still read.
+template <std::size_t count>
+const std::uint32_t (*of_all_lanes(const std::uint32_t (&own)[count]))[8] {
+  static std::uint32_t brought[kMostThreads / kWarp][2][kWarp][8];
+  static unsigned char turns[kMostThreads];
+  const int number = here.number, turn = turns[number] ^= 1;
+  std::uint64_t unused[kWarp];
+  std::memcpy(brought[number / kWarp][turn][number % kWarp], own, sizeof own);
+  Block::now().meet_warp(~0u, 0, unused);
+  return brought[number / kWarp][turn];
+}
+
+// Copies of a thread that are under way. They are made as late as a GPU may make them, so that a wait that is missing
+// shows.
+struct Copy {
+  void* to;
+  const void* from;
+  int bytes, valid;
+  bool ends_group;
+};
+struct Copies {
+  Copy list[512];
+  int count = 0, groups = 0;
+
+  void make_first() {
+    const Copy one = list[0];
+    if (one.bytes > 0) {
+      std::memset(one.to, 0, static_cast<std::size_t>(one.bytes));
+      std::memcpy(one.to, one.from, static_cast<std::size_t>(one.valid));
+    }
+    groups -= one.ends_group;
+    std::memmove(list, list + 1, static_cast<std::size_t>(--count) * sizeof(Copy));
+  }
+  void add(Copy one) {
+    if (count == static_cast<int>(std::size(list))) make_first();
+    list[count++] = one;
+    groups += one.ends_group;
+  }
+};
+static Copies copies[kMostThreads];
+
+}  // namespace emulated
+
+inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  const std::uint32_t own[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+  const auto all = emulated::of_all_lanes(own);
+  const int lane = emulated::here.number % 32;
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, column = lane % 4 * 2 + i % 2;
+    double sum = double(d[i]);
+    for (int k = 0; k < 8; ++k) {
+      sum +=
+          emulated::tf32(all[row * 4 + k % 4][i / 2 + k / 4 * 2]) * emulated::tf32(all[column * 4 + k % 4][4 + k / 4]);
+    }
+    d[i] = emulated::towards_zero(sum);
+  }
+}
+
+template <int columns>
+inline void wgmma_tf32(float (&d)[columns / 2], const std::uint32_t (&a)[4], const float* b, bool add) {
+  const auto all = emulated::of_all_lanes(a);
+  const int lane = emulated::here.number % 32;
+  const auto offset = reinterpret_cast<const unsigned char*>(b) - emulated::dynamic_shared;
+  if (offset % 32 != 0)
+    emulated::Block::now().fail_here("a product of tensor cores reads from an address that is no multiple of 32");
+  const auto* words = reinterpret_cast<const std::uint32_t*>(emulated::dynamic_shared);
+  for (int i = 0; i < columns / 2; ++i) {
+    const int row = lane / 4, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    double sum = add ? double(d[i]) : 0.0;
+    for (int k = 0; k < 8; ++k) {
+      auto at = static_cast<std::size_t>(offset + column * 128 + k * 4);
+      at ^= at >> 3 & 0x70;  // as the address, the 16 bytes' place takes the line's last three bits
+      sum += emulated::tf32(all[row * 4 + k % 4][i % 4 / 2 + k / 4 * 2]) * emulated::tf32(words[at / 4]);
+    }
+    d[i] = emulated::towards_zero(sum);
+  }
+}
+inline void mma_fence() {}
+inline void commit_mma() {}
+template <int under_way, int count>
+inline void wait_mma(float (&)[count]) {}
+inline void shared_fence() {}
+
+template <int bytes>
+inline void copy_async(void* shared, const void* global, int valid = bytes) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "4, 8 or 16 bytes");
+  if ((reinterpret_cast<std::uintptr_t>(shared) | reinterpret_cast<std::uintptr_t>(global)) % bytes != 0) {
+    emulated::Block::now().fail_here("an asynchronous copy is not aligned to its size");
+  }
+  emulated::copies[emulated::here.number].add({shared, global, bytes, valid, false});
+}
+inline void commit_copies() { emulated::copies[emulated::here.number].add({nullptr, nullptr, 0, 0, true}); }
+template <int under_way>
+inline void wait_copies() {
+  auto& own = emulated::copies[emulated::here.number];
+  while (own.groups > under_way) own.make_first();
+}
+
+}  // namespace kw
+inline std::uint64_t __cvta_generic_to_shared(const void* at) {
+  return static_cast<std::uint64_t>(static_cast<const unsigned char*>(at) - kw::emulated::dynamic_shared);
+}

@@ -36,6 +36,7 @@ __device__ void each_of_row(const Rows& of, int64_t row, const X& x, float* kept
   const int64_t first = of.first(row);
   if (of.inner == 1 && of.length % 4 == 0) {
     const bool packs = x.template packs<4>();
+#pragma unroll 4
     for (int64_t k = threadIdx.x * 4; k < of.length; k += block * 4) {
       const auto four = four_at(x, packs, first + k);
 #pragma unroll
@@ -52,6 +53,76 @@ __device__ void each_of_row(const Rows& of, int64_t row, const X& x, float* kept
     f(k, value);
   }
 }
+// A number that the compiler knows.
+template <int n>
+struct Known {
+  static constexpr int value = n;
+};
+// f(elements, how many) for `length` elements from `first` on, `inner` apart: sixteen at once where they lie side by
+// side, the first and their number being multiples of four.
+template <int block, class X, class F>
+__device__ void each_few(const X& x, int64_t first, int64_t length, int64_t inner, bool fours, F f) {
+  float values[16];
+  if (fours) {
+    const bool packs = x.template packs<4>();
+    int64_t k = threadIdx.x * 4;
+    for (; k + 3 * block * 4 < length; k += block * 16) {
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const auto four = four_at(x, packs, first + k + n * block * 4);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) values[n * 4 + j] = four.at[j];
+      }
+      f(values, Known<16>());
+    }
+    for (; k < length; k += block * 4) {
+      const auto four = four_at(x, packs, first + k);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) values[j] = four.at[j];
+      f(values, Known<4>());
+    }
+    return;
+  }
+  for (int64_t k = threadIdx.x; k < length; k += block) {
+    values[0] = x(first + k * inner);
+    f(values, Known<1>());
+  }
+}
+template <int block, class X, class F>
+__device__ void each_few_of_row(const Rows& of, int64_t row, const X& x, F f) {
+  each_few<block>(x, of.first(row), of.length, of.inner, of.inner == 1 && of.length % 4 == 0, f);
+}
+
+// How many numbers there are, their mean, and their squares around it: of numbers that come a few at a time, without
+// the loss of digits that sums of squares have.
+struct Moments {
+  float count, mean, squares;
+
+  template <int n>
+  __device__ void add(const float* values, Known<n>) {
+    float sum = 0, around = 0;
+#pragma unroll
+    for (int j = 0; j < n; ++j) sum += values[j];
+    const float own = sum / n;
+#pragma unroll
+    for (int j = 0; j < n; ++j) around += (values[j] - own) * (values[j] - own);
+    add({float(n), own, around});
+  }
+  __device__ void add(const Moments& more) {
+    const float both = count + more.count, far = more.mean - mean, share = more.count / both;
+    mean += far * share;
+    squares += more.squares + far * far * count * share;
+    count = both;
+  }
+};
+// Of all threads of a block, which have `count` numbers in all.
+template <int block>
+__device__ Moments joined_moments(const Moments& own, float count, float* shared) {
+  const float mean = joined<block>(own.count / count * own.mean, shared, JoinSum());
+  const float far = own.mean - mean, around = own.count > 0 ? own.squares + own.count * far * far : 0.0f;
+  return {count, mean, joined<block>(around, shared, JoinSum())};
+}
+
 // The same a second time: the thread that read an element has kept it.
 template <int block, class X, class F>
 __device__ void each_again(const Rows& of, int64_t row, const X& x, float* kept, F f) {
@@ -64,5 +135,38 @@ __device__ void each_again(const Rows& of, int64_t row, const X& x, float* kept,
     return;
   }
   for (int64_t k = threadIdx.x; k < of.length; k += block) f(k, kept[k]);
+}
+// f(place of the first, values, how many) puts results in place of the values of `length` elements from `first` on, as
+// each_few; `kept`: they were read before.
+template <int block, class X, class Y, class F>
+__device__ void write_few(const X& x, const float* kept, const Y& y, int64_t first, int64_t length, int64_t inner,
+                          bool fours, F f) {
+  if (fours) {
+    const bool reads = kept == nullptr && x.template packs<4>(), writes = y.template packs<4>();
+#pragma unroll 2
+    for (int64_t k = threadIdx.x * 4; k < length; k += block * 4) {
+      Pack<float, 4> four;
+      if (kept != nullptr) {
+        four = pack_at<4>(kept, k);
+      } else {
+        const auto read = four_at(x, reads, first + k);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) four.at[j] = read.at[j];
+      }
+      f(first + k, four.at, Known<4>());
+      put_four(y, writes, first + k, four);
+    }
+    return;
+  }
+  for (int64_t k = threadIdx.x; k < length; k += block) {
+    const int64_t i = first + k * inner;
+    float value = kept != nullptr ? kept[k] : float(x(i));
+    f(i, &value, Known<1>());
+    y(i, value);
+  }
+}
+template <int block, class X, class Y, class F>
+__device__ void write_row(const Rows& of, int64_t row, const X& x, const float* kept, const Y& y, F f) {
+  write_few<block>(x, kept, y, of.first(row), of.length, of.inner, of.inner == 1 && of.length % 4 == 0, f);
 }
 #endif

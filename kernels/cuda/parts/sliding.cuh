@@ -57,7 +57,93 @@ struct Sliding {
 #endif
 };
 
+// Results in fours for a thread, so that it finds its place and its windows' rows once for all four: those of one axis
+// that lie a quarter of it apart, and neighbouring threads have neighbouring results.
+struct Strips {
+  static constexpr int kFour = 4;
+  Divisor places[3];  // of an image's results along each axis
+  int32_t axis, far;  // where the four lie apart, and how far
+  Divisor count;      // of fours in an image
+  int32_t all;        // fours of all images
+#ifdef __CUDACC__
+  // The place of the first of four.
+  __device__ void begin_of(uint32_t four, int32_t* at) const {
+    uint32_t c, b;
+    const uint32_t ab = places[2].divide(four, &c), a = places[1].divide(ab, &b);
+    at[0] = int32_t(a), at[1] = int32_t(b), at[2] = int32_t(c);
+  }
+  // f(which of the four, element of the image, tap) for all that lies under their windows.
+  template <class F>
+  __device__ void each_tap(const Sliding& window, const int32_t* first, F f) const {
+    int32_t begin[kFour][3];
+#pragma unroll
+    for (int j = 0; j < kFour; ++j) {
+#pragma unroll
+      for (int i = 0; i < 3; ++i)
+        begin[j][i] = (first[i] + (i == axis ? j * far : 0)) * window.stride[i] - window.pad[i];
+    }
+    const int32_t high = int32_t(window.kernel[1].by), wide = int32_t(window.kernel[2].by);
+    int32_t tap = 0;
+    for (int32_t a = 0; a < int32_t(window.kernel[0].by); ++a) {
+      const int32_t p = begin[0][0] + a * window.dilation[0];
+      if (uint32_t(p) >= uint32_t(window.input[0])) {
+        tap += high * wide;
+        continue;
+      }
+      for (int32_t b = 0; b < high; ++b) {
+        int32_t row[kFour];
+        bool is_row[kFour];
+#pragma unroll
+        for (int j = 0; j < kFour; ++j) {
+          const int32_t q = begin[j][1] + b * window.dilation[1];
+          is_row[j] = uint32_t(q) < uint32_t(window.input[1]);
+          row[j] = (p * window.input[1] + q) * window.input[2];
+        }
+#pragma unroll 3
+        for (int32_t c = 0; c < wide; ++c, ++tap) {
+#pragma unroll
+          for (int j = 0; j < kFour; ++j) {
+            const int32_t r = begin[j][2] + c * window.dilation[2];
+            if (is_row[j] && uint32_t(r) < uint32_t(window.input[2])) f(j, row[j] + r, tap);
+          }
+        }
+      }
+    }
+  }
+  // f(which of the four, its coordinates, its place in the image) for those that there are.
+  template <class F>
+  __device__ void each_result(const Sliding& window, const int32_t* first, F f) const {
+#pragma unroll
+    for (int j = 0; j < kFour; ++j) {
+      int32_t at[3];
+#pragma unroll
+      for (int i = 0; i < 3; ++i) at[i] = first[i] + (i == axis ? j * far : 0);
+      if (at[1] >= int32_t(window.output[1].by) || at[2] >= int32_t(window.output[2].by)) continue;
+      f(j, at, (at[0] * int32_t(window.output[1].by) + at[1]) * int32_t(window.output[2].by) + at[2]);
+    }
+  }
+#endif
+};
+
 #ifndef __CUDACC__
+// Of so many images, each with results; one launch of blocks of `threads` for all.
+inline Strips strips_of(Steps& steps, const Sliding& window, int64_t images, int threads) {
+  Strips of{};
+  of.axis = window.output[1].by >= 4 ? 1 : 2;
+  int64_t count = 1;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t length = window.output[i].by;
+    of.places[i] = i == of.axis ? Divisor::of(length > 0 ? kw::blocks(length, Strips::kFour) : 1) : window.output[i];
+    count *= of.places[i].by;
+  }
+  of.far = static_cast<int32_t>(of.places[of.axis].by);
+  of.count = Divisor::of(count);
+  of.all = static_cast<int32_t>(count * images);
+  if (count * images >= (int64_t{1} << 31) - threads) steps.cannot = "more windows than this kernel counts";
+  steps.add(0, kw::blocks(count * images, threads));
+  return of;
+}
+
 // False: more elements in an image than 32 bits count.
 inline bool sliding_of(const Windows& windows, Sliding* of, Steps& steps) {
   int64_t sizes[3] = {1, 1, 1};

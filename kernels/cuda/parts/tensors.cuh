@@ -61,7 +61,22 @@ struct Write {
   T* to;
   using Element = T;
   __device__ void operator()(int64_t i, T value) const { to[i] = value; }
+  template <int N>
+  __device__ void pack(int64_t i, const Pack<T, N>& values) const {
+    *reinterpret_cast<Pack<T, N>*>(to + i) = values;
+  }
+  template <int N>
+  __device__ bool packs() const {
+    return can_pack<N>(to);
+  }
 };
+// Four results from a multiple of four on, in one store where they lie so.
+template <class Y, class T>
+__device__ inline void put_four(const Y& y, bool packs, int64_t i, const Pack<T, 4>& four) {
+  if (packs) return y.template pack<4>(i, four);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) y(i + j, four.at[j]);
+}
 #else
 // The launches of a node, in order; every one gets all arguments of the node.
 struct Steps {
@@ -82,9 +97,14 @@ struct Steps {
 inline int64_t few_blocks(int64_t wanted, int64_t most = 132 * 16) { return wanted < most ? wanted : most; }
 #endif
 
-// Where an operand that broadcasts has what element i of a result needs. Most lie in one of three simple ways.
+#ifdef __CUDACC__
+// Out of line: where it is needed at all, it would stand in the code of every element.
+__device__ __noinline__ inline int64_t far_place(const Strided& view, int64_t i) { return view.at(i); }
+#endif
+
+// Where an operand that broadcasts has what element i of a result needs. Most lie in one of the simple ways.
 struct Spread {
-  enum Way : int64_t { same, one_axis, any };
+  enum Way : int64_t { same, one_value, one_axis, any };
   int64_t way;
   int64_t inner, length;  // one_axis: i / inner % length
   int64_t short_counts;   // all indices fit into 32 bits
@@ -92,7 +112,8 @@ struct Spread {
 #ifdef __CUDACC__
   __device__ int64_t at(int64_t i) const {
     if (way == same) return i;
-    if (way == any) return view.at(i);
+    if (way == one_value) return 0;
+    if (way == any) return far_place(view, i);
     if (short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
     return i / inner % length;
   }
@@ -101,7 +122,7 @@ struct Spread {
   __device__ Pack<T, N> pack(const T* from, int64_t i) const {
     if (way == same) return pack_at<N>(from, i);
     Pack<T, N> result;
-    if (way == one_axis && inner % N == 0) {
+    if (way == one_value || (way == one_axis && inner % N == 0)) {
       const T value = from[at(i)];
 #pragma unroll
       for (int k = 0; k < N; ++k) result.at[k] = value;
@@ -112,6 +133,15 @@ struct Spread {
       for (int k = 0; k < N; ++k) result.at[k] = from[at(i + k)];
     }
     return result;
+  }
+  // The same at any address, to `to`.
+  template <int N, class T>
+  __device__ void few(const T* from, int64_t i, T* to) const {
+    const bool repeats = way == one_value || (way == one_axis && inner % N == 0);
+    const bool follows = way == same || (way == one_axis && inner == 1 && length % N == 0);
+    const int64_t first = at(i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) to[k] = from[repeats ? first : follows ? first + k : at(i + k)];
   }
   template <int N, class T>
   __device__ bool packs(const T* from) const {
@@ -137,7 +167,7 @@ inline Spread spread_to(const kw::Shape& from, const kw::Shape& to) {
   for (int axis = first; axis <= last; ++axis) {
     if (result.view.strides[axis] == 0 && to[axis] != 1) return result;
   }
-  result.way = Spread::one_axis;
+  result.way = last < 0 ? Spread::one_value : Spread::one_axis;
   if (last >= 0) {
     result.inner = to.count(last + 1, to.rank);
     result.length = to.count(first, last + 1);

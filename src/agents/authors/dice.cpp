@@ -1,10 +1,12 @@
 // Samples and repairs: kernels written from the task alone, and parts of them written anew by infilling.
 //
 // Of three rounds two ask for a new kernel, up to kMostSamples of them; the others fill a hole. While nothing is right,
-// that is the function in which a kernel fails; then it is a loop of the best kernel, the deepest first. No hole of a
-// kernel is asked for twice, so that what is wrong in one place is not repaired for ever in another.
+// that is the function in which a kernel fails; then it is a loop of the best kernel: the one that takes most of a call
+// where that was sampled, else the deepest. No hole of a kernel is asked for twice, so that what is wrong in one place
+// is not repaired for ever in another.
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "agents/author.h"
@@ -72,8 +74,9 @@ class Dice : public Author {
 
   static FillPlace slow_part(const Work& work, const Round& best) {
     std::vector<corpus::Hole> holes = corpus::holes_of(best.source);
-    std::ranges::stable_sort(holes, std::greater(), [](const corpus::Hole& hole) {
-      return std::pair(hole.kind == corpus::HoleKind::loop, std::pair(hole.nesting, hole.end - hole.begin));
+    std::ranges::stable_sort(holes, std::greater(), [&](const corpus::Hole& hole) {
+      const bool is_hot = best.hot.first <= hole.last_line && hole.first_line <= best.hot.last;
+      return std::tuple(hole.kind == corpus::HoleKind::loop, is_hot, hole.nesting, hole.end - hole.begin);
     });
     return first_untried(work, best, holes, "The kernel is right. Write the part so that it is faster.");
   }
@@ -98,6 +101,7 @@ AuthorKind dice() {
           .about = "samples from the task alone, and infilling of what fails or is slow; for models of kw corpus",
           .usual_rounds = 12,
           .temperature = kSampleTemperature,
+          .own_model = "dice",
           .make = [] { return std::unique_ptr<Author>(new Dice); }};
 }
 

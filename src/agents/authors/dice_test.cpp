@@ -82,6 +82,16 @@ TEST_F(ADiceSession, WritesTheSlowLoopOfTheBestAnew) {
   EXPECT_TRUE(rounds[2].beside && rounds[2].beside->faster());
 }
 
+// As it was seen: the deepest loop was one that no call of the task's own shape runs.
+TEST_F(ADiceSession, WritesTheLoopAnewThatTakesMostOfACall) {
+  const std::string loops = "lap_ns 5000\nhot_line 10\nfor (;;) {\nfor (;;) {\ncold 1\n}\n}\nfor (;;) { two; }";
+  const std::vector<Round> rounds =
+      play({fenced(made_up_kernel(loops)), fenced(made_up_kernel("lap_ns 9000")), fenced("three 3\n")}, 3);
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_EQ(rounds[0].hot.first, 10);
+  EXPECT_EQ(rounds[2].plan.at("method").substr(rounds[2].plan.at("method").rfind("lines")), "lines 10 to 10");
+}
+
 TEST_F(ADiceSession, TakesNothingThatReachesOutOfItsHole) {
   const std::vector<Round> rounds =
       play({fenced(made_up_kernel("wrong")), fenced(made_up_kernel("wrong 2")), fenced("lap_ns 1\n}\n/*\n")}, 3);

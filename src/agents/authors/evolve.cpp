@@ -44,9 +44,11 @@ class Evolve : public Author {
   }
 
  private:
+  // Unlike what is there already.
   static Round from_nothing(const Work& work, Talk& talk) {
     Round round{.role = RoundRole::coder};
-    ask_for_code(round, first_question(work, talk), work.start, talk, 0.8);
+    const Round* best = work.best();
+    ask_for_code(round, first_question(work, talk, best != nullptr ? best->source : ""), work.start, talk, 0.8);
     return round;
   }
 

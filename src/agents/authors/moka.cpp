@@ -43,6 +43,10 @@ class Moka : public Author {
 
     Facts facts = work.facts;
     facts["kernel"] = base->source;
+    const Round* best = work.best();
+    facts["base"] =
+        fmt::format("round {}, ", base->number) +
+        (base == best ? "the best so far" : "another right one, for the best led nowhere in the last rounds");
     facts["verdict"] = verdict_text(*base);
     facts["performance"] = base->performance;
     cite_repository(facts, *base, talk);
@@ -100,7 +104,7 @@ class Moka : public Author {
   }
 
   // Struck out: methods that were carried out right, by repairs and the tuner too, and made nothing faster. One that
-  // never came to a right kernel has not been tried.
+  // never came to a right kernel has not been tried, and one that may have helped is open.
   static std::vector<std::string> methods_that_failed(const Work& work) {
     std::vector<std::string> methods;
     for (const Round& round : work.rounds) {
@@ -108,13 +112,13 @@ class Moka : public Author {
       if (method == round.plan.end() || round.role != RoundRole::accelerator) continue;
       std::vector<int> line = {round.number};  // it, its repairs, and what the tuner made of them
       bool right = round.right();
-      bool helped = round.beside && round.beside->faster();
+      bool helped = round.beside && round.beside->may_be_faster();
       for (const Round& other : work.rounds) {
         if (std::ranges::find(line, other.parent) == line.end()) continue;
         if (other.role != RoundRole::debugger && other.role != RoundRole::tuner) continue;
         line.push_back(other.number);
         right = right || other.right();
-        helped = helped || (other.beside && other.beside->faster());
+        helped = helped || (other.beside && other.beside->may_be_faster());
       }
       if (right && !helped) methods.push_back(method->second);
     }

@@ -2,8 +2,8 @@
 // was high, or little was tried, the next change is made (UCT).
 //
 // A kernel's reward is how much faster it is than the first right one, in the logarithm; a place is worth the best that
-// was found below it. A place gets a further child only as it is visited more often, so that the tree grows deep where
-// changes pay.
+// was found below it. A place gets a further child only as it is visited more often, and more slowly once a child is
+// better than it, so that the tree grows deep where changes pay: what helped once is not written again from above.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -14,7 +14,8 @@ namespace kw::agents::authors {
 namespace {
 
 constexpr double kCuriosity = 0.15;
-constexpr double kWidening = 0.9;  // children of a place: visits to this power
+constexpr double kWidening = 0.9;       // children of a place: visits to this power
+constexpr double kBesideABetter = 0.3;  // of these, where a child is better than the place
 
 class Tree : public Author {
  public:
@@ -76,7 +77,12 @@ class Tree : public Author {
       visits = nodes[next].visits;
       choices.clear();
       // Room for a further child: this is the place. What was wrong is no place to go on from.
-      if (static_cast<double>(nodes[next].children.size()) < std::pow(visits, kWidening)) break;
+      const bool has_better = std::ranges::any_of(nodes[next].children, [&](std::size_t child) {
+        return work.rounds[child].beside && work.rounds[child].beside->faster() &&
+               work.rounds[child].standing > work.rounds[next].standing;
+      });
+      const double room = std::pow(visits, kWidening) * (has_better ? kBesideABetter : 1);
+      if (static_cast<double>(nodes[next].children.size()) < room) break;
       for (const std::size_t child : nodes[next].children) {
         if (work.rounds[child].right() && work.rounds[child].left_out.empty()) choices.push_back(child);
       }

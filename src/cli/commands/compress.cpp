@@ -35,9 +35,10 @@ Result<Json> request_of(const Arguments& arguments) {
                   {"text", llm::path_for_engine(arguments.text("--calibrate"))},
                   {"out", llm::path_for_engine(arguments.text("--out"))}};
   KW_TRY(request["ratio"], number_in("--ratio", arguments.text("--ratio"), 0, 1));
-  if (arguments.has("--method")) request["method"] = arguments.text("--method");
   if (arguments.has("--work")) request["work"] = llm::path_for_engine(arguments.text("--work"));
-  if (arguments.has("--type")) request["type"] = arguments.text("--type");
+  for (const char* flag : {"--method", "--type", "--device"}) {
+    if (arguments.has(flag)) request[flag + 2] = arguments.text(flag);
+  }
   request["evaluate"] = Json::array();
   for (const std::string& text : arguments.texts("--evaluate"))
     request["evaluate"].push_back(llm::path_for_engine(text));
@@ -73,20 +74,7 @@ Result<int> run_compress(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const Json request, request_of(arguments));
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
   KW_TRY(const Json done, ask_engine_at_terminal(request, static_cast<int>(threads)));
-  if (arguments.has("--json")) {
-    out << done.dump(1) << "\n";
-    return kYes;
-  }
-  print(out,
-        "{}: {:.1f} of {:.1f} million numbers of linear layers left, {:.1f} % saved; {:.1f} million in all, embeddings "
-        "included ({:.0f} s)\n",
-        done["out"].text(), done["linear_parameters"].get<double>() / 1e6,
-        done["linear_parameters_before"].get<double>() / 1e6, 100 * done["saved"].get<double>(),
-        done["parameters"].get<double>() / 1e6, done["seconds"].get<double>());
-  for (const auto& [text, values] : done["perplexity"].items()) {
-    print(out, "perplexity of {}: {:.2f}, before {:.2f}\n", text, values["compressed"].get<double>(),
-          values["original"].get<double>());
-  }
+  out << (arguments.has("--json") ? done.dump(1) + "\n" : llm::compressed_text(done));
   return kYes;
 }
 
@@ -125,12 +113,13 @@ Command compress() {
                       {.name = "--onnx", .help = "write each factored layer as an ONNX file too, in DIR/onnx"},
                       {.name = "--evaluate",
                        .value = "FILE",
-                       .help = "perplexity of this text, before and after; several",
+                       .help = "perplexity of this text, before and after (encoders: how alike); several",
                        .repeated = true,
                        .completes = Completes::file},
                       {.name = "--tokens", .value = "N", .help = "of each text that is evaluated (20000)"},
                       {.name = "--type", .value = "TYPE", .help = "F32, F16 or BF16 of what is written"},
                       {.name = "--work", .value = "DIR", .help = "where statistics and spectra are kept (DIR.work)"},
+                      {.name = "--device", .value = "DEVICE", .help = "cpu, cuda or cuda:N (cpu)"},
                       {.name = "--threads", .value = "N", .help = "of the matrix products (all cores)"},
                       {.name = "--methods", .help = "list the methods, and end"},
                       {.name = "--page",

@@ -77,7 +77,9 @@ Result<int> build_corpus(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const corpus::DrawRules rules, draw_rules(arguments));
   KW_TRY(const corpus::DrawnKernels drawn, corpus::draw_kernels(rules));
   if (arguments.has("--plan")) {
-    out << (arguments.has("--json") ? corpus::json_lines_of(drawn) : corpus::text_of(drawn));
+    const bool as_lines = arguments.has("--json");
+    KW_TRY(const std::string plan, as_lines ? corpus::json_lines_of(drawn, rules) : corpus::text_of(drawn));
+    out << plan;
     return kYes;
   }
   judge::Case judging;

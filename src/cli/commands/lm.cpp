@@ -46,7 +46,7 @@ Result<Json> infill_of(const Arguments& arguments) {
 // "--top-k" is top_k of the request.
 Status put_numbers(const Arguments& arguments, Json& request) {
   for (const char* flag : {"--tokens", "--top-k", "--samples", "--block", "--steps", "--seed", "--temperature",
-                           "--top-p", "--threshold", "--unmask", "--device", "--numbers"}) {
+                           "--top-p", "--threshold"}) {
     if (!arguments.has(flag)) continue;
     const std::string text = arguments.text(flag);
     std::string name = flag == std::string("--tokens") ? "most_tokens" : flag + 2;
@@ -54,8 +54,6 @@ Status put_numbers(const Arguments& arguments, Json& request) {
     const bool share = name == "top_p" || name == "threshold", zero = name == "top_k" || name == "seed";
     if (share || name == "temperature") {
       KW_TRY(request[name], number_in(flag, text, 0, share ? 1 : 100));
-    } else if (name == "unmask" || name == "device" || name == "numbers") {
-      request[name] = text;
     } else {
       KW_TRY(request[name], whole_number_in(flag, text, zero ? 0 : 1, std::int64_t{1} << (name == "seed" ? 60 : 20)));
     }
@@ -114,6 +112,9 @@ Result<int> run_lm(const Arguments& arguments, std::ostream& out) {
   if (!arguments.has("MODEL")) return fail("kw lm {}: say of which model, a folder or a .gguf file", action);
   KW_TRY(const auto threads, whole_number(arguments, "--threads", 0, 0, 1024));
   Json request = {{"do", action}, {"model", llm::path_for_engine(arguments.text("MODEL"))}};
+  for (const char* flag : {"--device", "--numbers", "--unmask"}) {
+    if (arguments.has(flag)) request[flag + 2] = arguments.text(flag);
+  }
   if (action == "perplexity") return evaluate(arguments, std::move(request), static_cast<int>(threads), out);
   if (action == "generate") return write_text(arguments, std::move(request), static_cast<int>(threads), out);
   KW_TRY(const Json info, llm::ask_engine(request, static_cast<int>(threads)));

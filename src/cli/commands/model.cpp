@@ -8,89 +8,81 @@
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
 #include "command_line/numbers.h"
-#include "models/optimize.h"
+#include "models/sizes.h"
 #include "models/standalone.h"
 #include "runs/takeaway.h"
 
 namespace kw::cli::commands {
 namespace {
 
-Result<double> within_of(const Arguments& arguments) {
-  const std::string within = arguments.has("--within") ? arguments.text("--within") : "10m";
-  KW_TRY(const search::Budget time, search::parse_budget(within));
-  if (time.seconds < 30) return fail("--within {}: give a time of 30s or more, such as 10m", within);
-  return time.seconds;
+Result<models::Runtime> open_runtime() {
+  KW_TRY(rivals::RivalFile rival, runs::ready_rival("onnxruntime", rival_setup()));
+  return models::Runtime::open(std::move(rival));
 }
 
-Result<std::vector<runs::SearchedTask>> search_for(const Arguments& arguments, runs::Order order,
-                                                   runs::Progress& progress, std::ostream& out) {
-  KW_TRY(const runs::Rivals rivals, rivals_named("onnxruntime"));
-  KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
-  order.rivals = rivals.names();
-  KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
-  return searched({.store = store, .progress = progress, .out = out}, run, rivals);
-}
-
-Result<int> optimize_model(const Arguments& arguments, const models::Model& model, const models::Runtime& runtime,
-                           const models::RunTerms& terms, const std::string& device,
-                           const std::filesystem::path& folder, std::ostream& out) {
-  KW_TRY(const double within_s, within_of(arguments));
-  KW_TRY(const auto progress, open_progress(arguments));
-  const auto search = [&](runs::Order order) { return search_for(arguments, std::move(order), *progress, out); };
-  KW_TRY(const models::PutBack outcome, models::optimize(model, runtime, terms, device, within_s, folder, search,
-                                                         [&](const std::string& line) { progress->note(line); }));
-  out << (arguments.has("--json") ? models::outcome_as_json(outcome) : models::outcome_as_text(outcome));
-  return outcome.gained ? kYes : kNo;
-}
-
-// The model without any framework, with kernels that a search found where --optimize asks for it.
-Result<int> standalone_model(const Arguments& arguments, const models::Model& model, const models::Runtime& runtime,
-                             const models::RunTerms& terms, const std::string& device,
-                             const std::filesystem::path& folder, std::ostream& out) {
+// The faster model, for one size or for several, or the model without any framework.
+Result<int> write_model(const Arguments& arguments, const std::string& device, const Lengths& dims,
+                        std::int64_t threads, const std::string& inputs, std::ostream& out) {
+  if (arguments.has("--untimed")) return fail("nothing is written with --untimed: leave it out");
+  if (!arguments.has("--out")) return fail("--optimize and --standalone need --out DIR: where to write");
+  KW_TRY(const double within_s, models::parse_within(arguments.has("--within") ? arguments.text("--within") : "10m"));
+  const bool json = arguments.has("--json"), force = arguments.has("--force");
+  const std::string file = arguments.text("MODEL");
+  models::OverOrder over{file, dims, {}, static_cast<int>(threads), device, within_s, force};
+  std::filesystem::path folder = arguments.text("--out");
+  std::optional<models::Model> model;
+  if (arguments.has("--over")) {
+    if (arguments.has("--inputs") || arguments.has("--standalone"))
+      return fail("--over is for --optimize on drawn inputs");
+    KW_TRY(over.sizes, models::sizes_of(arguments.texts("--over")));
+  } else {
+    KW_TRY(model, models::Model::open(file, dims, models::Model::KnownBranches::in_place));
+    KW_TRY(folder, runs::new_folder(folder, force));
+  }
+  know_roofs(device);
+  KW_TRY(const models::Runtime runtime, open_runtime());
   KW_TRY(const auto progress, open_progress(arguments));
   const auto tell = [&](const std::string& line) { progress->note(line); };
-  std::vector<models::Unit> units = models::units_of_regions(model);
-  if (arguments.has("--optimize")) {
-    KW_TRY(const models::StandalonePlan without_search, models::standalone_plan(model, units, device));
-    KW_TRY(const double within_s, within_of(arguments));
-    KW_TRY(const std::vector<models::Unit> found,
-           models::search_units(
-               model, units, runtime, terms, device, within_s,
-               [&](runs::Order order) { return search_for(arguments, std::move(order), *progress, out); }, tell));
-    units.insert(units.end(), found.begin(), found.end());
+  const auto search = [&](runs::Order order) -> Result<std::vector<runs::SearchedTask>> {
+    KW_TRY(const runs::Rivals rivals, rivals_named("onnxruntime"));
+    KW_TRY(store::Store store, store::Store::open(store_folder(arguments)));
+    order.rivals = rivals.names();
+    KW_TRY(const std::int64_t run, store.begin_run(runs::run_of(order, command_line()), {}));
+    return searched({.store = store, .progress = *progress, .out = out}, run, rivals);
+  };
+  if (!model) {
+    KW_TRY(const models::OverOutcome outcome, models::optimize_over(over, runtime, folder, search, tell));
+    out << (json ? models::over_as_json(outcome) : models::over_as_text(outcome));
+    return outcome.gained ? kYes : kNo;
   }
-  KW_TRY(const models::Standalone made, models::write_standalone(model, units, runtime, terms, folder, device, tell));
-  out << (arguments.has("--json") ? models::standalone_as_json(made) : models::standalone_as_text(made));
-  return kYes;
+  KW_TRY(const models::RunTerms terms, models::terms_given(*model, threads, inputs));
+  if (arguments.has("--standalone")) {
+    std::optional<models::StandaloneSearch> more;
+    if (arguments.has("--optimize")) more = {within_s, search};
+    KW_TRY(const models::Standalone made, models::make_standalone(*model, runtime, terms, folder, device, more, tell));
+    out << (json ? models::standalone_as_json(made) : models::standalone_as_text(made));
+    return kYes;
+  }
+  KW_TRY(const models::PutBack outcome,
+         models::optimize(*model, runtime, terms, device, within_s, folder, search, tell));
+  out << (json ? models::outcome_as_json(outcome) : models::outcome_as_text(outcome));
+  return outcome.gained ? kYes : kNo;
 }
 
 Result<int> run_model(const Arguments& arguments, std::ostream& out) {
   KW_TRY(const std::string device, device_of(arguments));
   KW_TRY(const Lengths dims, parse_dims(arguments.texts("--dim")));
+  KW_TRY(const std::int64_t threads, whole_number(arguments, "--threads", 1, 1, 64));
+  const std::string inputs = arguments.has("--inputs") ? arguments.text("--inputs") : "";
+  const bool writes = arguments.has("--optimize") || arguments.has("--standalone") || arguments.has("--over");
+  if (writes) return write_model(arguments, device, dims, threads, inputs, out);
   KW_TRY(const models::Model model, models::Model::open(arguments.text("MODEL"), dims));
   KW_TRY(const std::int64_t rows, whole_number(arguments, "--rows", 20, 1, 100'000));
-  const bool writes = arguments.has("--optimize") || arguments.has("--standalone");
-  if (writes && arguments.has("--untimed")) return fail("nothing is written with --untimed: leave it out");
-  std::filesystem::path folder;
-  if (writes) {
-    if (!arguments.has("--out")) return fail("--optimize and --standalone need --out DIR: where to write");
-    KW_TRY(folder, runs::new_folder(arguments.text("--out"), arguments.has("--force")));
-  }
   know_roofs(device);
-  models::ModelTimes times;
-  if (arguments.has("--untimed")) {
-    times = models::without_times(model, device);
-  } else {
-    KW_TRY(rivals::RivalFile rival, runs::ready_rival("onnxruntime", rival_setup()));
-    KW_TRY(const models::Runtime runtime, models::Runtime::open(std::move(rival)));
-    models::RunTerms terms = models::terms_of(model);
-    KW_TRY(const std::int64_t threads, whole_number(arguments, "--threads", 1, 1, 64));
-    terms.threads = static_cast<int>(threads);
-    if (arguments.has("--inputs")) {
-      KW_TRY(terms.given, models::inputs_file(arguments.text("--inputs")));
-    }
-    if (arguments.has("--standalone")) return standalone_model(arguments, model, runtime, terms, device, folder, out);
-    if (arguments.has("--optimize")) return optimize_model(arguments, model, runtime, terms, device, folder, out);
+  models::ModelTimes times = models::without_times(model, device);
+  if (!arguments.has("--untimed")) {
+    KW_TRY(const models::Runtime runtime, open_runtime());
+    KW_TRY(const models::RunTerms terms, models::terms_given(model, threads, inputs));
     KW_TRY(times, models::where_time_goes(model, runtime, terms, device));
   }
   out << (arguments.has("--json") ? models::times_as_json(model, times)
@@ -112,7 +104,9 @@ Command model() {
           "ONNX Runtime loads (docs/models.md); exit code 1 where nothing was gained, and then nothing is written. "
           "With --standalone it writes the whole model as sources that need no framework: a C header, kernels, planned "
           "memory, and a check with recorded inputs and outputs of ONNX Runtime; nodes that cannot be expressed are "
-          "named, and nothing is written.\n\n"
+          "named, and nothing is written.\n"
+          "With --over NAME=1..64 (or NAME=1,8,64) the length stays open: one model that picks kernels by the size it "
+          "meets, and the original's nodes for other sizes; the same command goes on where it was ended.\n\n"
           "--json prints one object: model, runtime, threads, total_ns, median_ns, calls, layout_ns, rest_ns, and rows "
           "with "
           "operator, first, nodes, shapes, in_model_ns, alone_ns, least_ns, possible, obstacle (why kw cannot express "
@@ -122,6 +116,7 @@ Command model() {
       .options = with_progress_options(
           {{.name = "MODEL", .help = "an ONNX file", .required = true, .completes = Completes::file},
            dim_option(),
+           over_option(),
            {.name = "--inputs",
             .value = "FILE.npz",
             .help = "values for the model's inputs, by name; unless given they are drawn",

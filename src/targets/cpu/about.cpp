@@ -80,7 +80,7 @@ Status check_flag(const std::string& flag) {
 targets::DeviceFacts device_facts(const CpuFacts& facts) {
   targets::DeviceFacts told{.name = facts.model, .identity = identity_of(facts), .json = json_of(facts)};
   const auto row = [&](std::string name, std::string text) { told.rows.push_back({std::move(name), std::move(text)}); };
-  row("processor", facts.model);
+  row("processor", facts.model + (facts.core.empty() ? "" : " (" + facts.core + ")"));
   row("cores",
       fmt::format("{}{}", facts.logical_cores,
                   facts.usable_cores < facts.logical_cores ? fmt::format(", of which kw may use {}", facts.usable_cores)

@@ -57,6 +57,12 @@ std::string read_model(const fs::path& root) {
   return ::uname(&system) == 0 ? "unknown " + std::string(system.machine) : "unknown";
 }
 
+std::string read_core(const fs::path& root) {
+  const fs::path cpuinfo = root / "proc/cpuinfo";
+  const std::string family = value_of(cpuinfo, "cpu family"), model = value_of(cpuinfo, "model");
+  return family.empty() || model.empty() ? "" : "family " + family + ", model " + model;
+}
+
 VectorUnit read_vector_unit() {
 #if defined(__x86_64__) || defined(__i386__)
   if (__builtin_cpu_supports("avx512f")) return {.extension = "avx512f", .width_bits = 512};
@@ -163,7 +169,8 @@ CpuFacts read_cpu_facts(const fs::path& root) {
           .vector = read_vector_unit(),
           .caches = std::move(caches),
           .memory_bytes = memory_of(root, "MemTotal"),
-          .memory_available_bytes = within_the_container(root, memory_of(root, "MemAvailable"))};
+          .memory_available_bytes = within_the_container(root, memory_of(root, "MemAvailable")),
+          .core = read_core(root)};
 }
 
 }  // namespace kw::cpu

@@ -35,6 +35,7 @@ struct CpuFacts {
   std::vector<Cache> caches;             // of core 0, the small ones first
   std::uint64_t memory_bytes;            // 0 where not known
   std::uint64_t memory_available_bytes;  // that could be used now without swapping, and within the container's limit
+  std::string core = {};  // "family 26, model 2": which core it is, where the model's name does not say; may be empty
 };
 
 // `root` is where /proc and /sys are looked for; cores and the vector unit always are the running machine's.

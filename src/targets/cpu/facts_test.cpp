@@ -34,7 +34,9 @@ class FakeSystem {
 
 TEST(CpuFacts, ReadsModelCachesAndMemory) {
   FakeSystem system;
-  system.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\n\nmodel name\t: Another\n");
+  system.write(
+      "proc/cpuinfo",
+      "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: Some CPU @ 3 GHz\n\nmodel name\t: Another\n");
   system.write("proc/meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB\nMemAvailable:    512 kB\n");
   system.add_cache(0, "3", "Unified", "16M", "0-3,8-9");
   system.add_cache(1, "1", "Data", "48K", "0");
@@ -42,6 +44,7 @@ TEST(CpuFacts, ReadsModelCachesAndMemory) {
 
   const CpuFacts facts = system.facts();
   EXPECT_EQ(facts.model, "Some CPU @ 3 GHz");
+  EXPECT_EQ(facts.core, "family 26, model 2") << "a name such as AMD EPYC does not tell a Zen 3 from a Zen 5";
   EXPECT_EQ(facts.memory_bytes, 1024u << 10);
   EXPECT_EQ(facts.memory_available_bytes, 512u << 10);
   ASSERT_EQ(facts.caches.size(), 3u);

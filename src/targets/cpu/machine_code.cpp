@@ -65,6 +65,7 @@ Json json_of(const Loop& loop) {
           {"instructions", loop.instructions},
           {"vectorised", loop.vectorised()},
           {"vector_bits", loop.vector_bits},
+          {"moved_bits", loop.moved_bits},
           {"vector_arithmetic", loop.vector_arithmetic},
           {"scalar_arithmetic", loop.scalar_arithmetic},
           {"fused", loop.fused},
@@ -177,6 +178,13 @@ std::string kind_of(const Loop& loop) {
                      loop.vector_arithmetic, loop.scalar_arithmetic, loop.fused, loop.calls.size());
 }
 
+// Nothing for the kernel's own body, which the compiler calls by a name of ours; of others what an author wrote.
+std::string place_text(std::string function) {
+  function = function.substr(0, function.find('('));
+  function = function.substr(0, function.find(" [clone"));
+  return function == "kw_run_body" || function.empty() ? "" : " in " + function.substr(0, 60);
+}
+
 std::string lines_text(const Loop& loop) {
   if (loop.first_line == 0) return "";
   return loop.first_line == loop.last_line ? fmt::format(" (line {})", loop.first_line)
@@ -206,7 +214,7 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
     if (shown == most_loops || (code.samples > 0 && share < kLeastShown)) continue;
     told += static_cast<std::size_t>(copies);
     told_share += share;
-    text += fmt::format("loop {} in {}{}{}{}, {} deep: {} instructions{}; ", ++shown, loop.function.substr(0, 60),
+    text += fmt::format("loop {}{}{}{}{}, {} deep: {} instructions{}; ", ++shown, place_text(loop.function),
                         lines_text(loop), copies > 1 ? fmt::format(", {} copies", copies) : "",
                         code.samples > 0 ? fmt::format(", {:.0f} % of the time", 100 * share) : "", loop.depth,
                         loop.instructions, loop.straight ? "" : " with branches, not all run in each turn");

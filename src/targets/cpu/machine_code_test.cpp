@@ -147,6 +147,11 @@ kernel.cpp:9
   const std::string said = as_text(code);
   EXPECT_NE(said.find("by their share of its time, from 100 samples"), std::string::npos) << said;
   EXPECT_NE(said.find("(line 5), 60 % of the time, 1 deep"), std::string::npos) << said;
+  MachineCode named = code;
+  named.loops[0].function = "kw_run_body(kw::Call&) [clone .constprop.0]";
+  named.loops[1].function = "exact_row(float const*, long, double, float const*)";
+  EXPECT_NE(as_text(named).find("loop 1 (line 5)"), std::string::npos) << "an author knows no kw_run_body";
+  EXPECT_NE(as_text(named).find("loop 2 in exact_row (line 9)"), std::string::npos) << as_text(named);
   EXPECT_NE(said.find("outside of innermost loops: 10 % of the time"), std::string::npos) << said;
   EXPECT_NE(said.find("in functions of libraries (the C library's, say): 10 % of the time"), std::string::npos) << said;
   // A few samples say nothing, and nothing is said.

@@ -109,6 +109,7 @@ Result<Builder::Compiled> Builder::compile(const targets::Source& source, const 
       "made",
       "--gpu-architecture=" + architecture_,
       "--std=c++20",
+      "--device-as-default-execution-space",  // also of lambdas and constexpr functions that do not say it
       "--generate-line-info",
       "--disable-warnings",
       "--ptxas-options=-v",

@@ -9,9 +9,9 @@
 namespace kw::cuda {
 namespace {
 
-// How many kernels an operator has by its technique's text: "OP_kernels = 2", else "kernels = 2", else 1.
-int kernels_of(const std::string& text, const std::string& op) {
-  for (const std::string& words : {" " + op + "_kernels = ", std::string(" kernels = ")}) {
+// A number of an operator by its technique's text: "OP_kernels = 2", else "kernels = 2", else 1.
+int number_of(const std::string& text, const std::string& op, const std::string& what) {
+  for (const std::string& words : {" " + op + "_" + what + " = ", " " + what + " = "}) {
     const std::size_t at = text.find(words);
     if (at != std::string::npos) return std::atoi(text.c_str() + at + words.size());
   }
@@ -86,10 +86,10 @@ Result<Writer::Chain> Writer::write_chain(const Choices& choice, const std::vect
   for (std::size_t k = 0; k < numbers.size(); ++k)
     plan_ += fmt::format("  {}.p[{}] = {};\n", chain.name, k, numbers[k]);
   chain.arguments += chain.name + ", ";
-  chain.parameters += fmt::format("{0}_of {0}_it, ", chain.name);
+  chain.parameters += fmt::format("const __grid_constant__ {0}_of {0}_it, ", chain.name);
   chain.members = constructed + chain.name + "_it";
   // And the structure that uses it.
-  kernels_ += fmt::format("struct {} {{\n{}  {}_of of;\n", chain.name, members, chain.name);
+  kernels_ += fmt::format("struct {} {{\n{}  const {}_of& of;\n", chain.name, members, chain.name);
   if (of >= 0) kernels_ += fmt::format("  {}* y;\n", chain.type);
   kernels_ += fmt::format("  using Element = {0};\n  __device__ {0} value({1}) const {{\n{2}    return t{3};\n  }}\n",
                           chain.type, values, body, nodes.back());
@@ -97,6 +97,12 @@ Result<Writer::Chain> Writer::write_chain(const Choices& choice, const std::vect
     KW_TRY(const std::string type, type_of(of));
     kernels_ += fmt::format("  __device__ void operator()(int64_t i, {} v) const {{ y[i] = value(v{}{}); }}\n", type,
                             elements.empty() ? "" : ", ", elements);
+    kernels_ += fmt::format(
+        "  template <int N>\n  __device__ void pack(int64_t i, const Pack<{0}, N>& v) const {{\n{2}    Pack<{1}, N> "
+        "result;\n#pragma unroll\n    for (int k = 0; k < N; ++k) result.at[k] = value(v.at[k]{3}{4});\n"
+        "    *reinterpret_cast<Pack<{1}, N>*>(y + i) = result;\n  }}\n"
+        "  template <int N>\n  __device__ bool packs() const {{\n    return can_pack<N>(y){5};\n  }}\n",
+        type, chain.type, packed, loads.empty() ? "" : ", ", loads, packs);
   } else {
     kernels_ += fmt::format(
         "  __device__ {0} operator()(int64_t i) const {{ return value({1}); }}\n"
@@ -182,6 +188,20 @@ Status Writer::write_technique(const Choices& choice, const Group& group) {
       "  if (steps{0}.cannot != nullptr) return plan.fail(steps{0}.cannot);\n  kw::Shape s{6} = shapes{0}[0];\n",
       index, std::max(node.outputs.size(), node.call.op->outputs.size()), space, op, node.number, givens, result);
   place(result);
+  // Further results are written as they are.
+  std::string more_parameters, more_arguments, more_written;
+  const std::size_t results = static_cast<std::size_t>(number_of(text, op, "results"));
+  for (std::size_t k = 1; k < results; ++k) {
+    const int slot = k < node.outputs.size() ? node.outputs[k] : -1;
+    KW_TRY(const std::string type, type_of_any(slot, first_type));
+    if (slot >= 0) {
+      plan_ += fmt::format("  kw::Shape s{} = shapes{}[{}];\n", slot, index, k);
+      place(slot);
+    }
+    more_parameters += fmt::format("{}* y{}, ", type, k);
+    more_arguments += (slot < 0 ? "int64_t{0}" : arguments_.at(slot)) + ", ";
+    more_written += fmt::format("y{}, ", k);
+  }
   std::string written = fmt::format("Write<{}>{{y}}", first_type);
   KW_TRY(const std::string type, type_of(result));
   if (!group.after.empty()) {
@@ -196,21 +216,22 @@ Status Writer::write_technique(const Choices& choice, const Group& group) {
   }
   plan_ += fmt::format(
       "  const kw::PlanMemory room{0} = plan.scratch(steps{0}.room);\n  const char* const names{0}[] = {{", index);
-  for (int k = 0; k < kernels_of(text, op); ++k) {
+  for (int k = 0; k < number_of(text, op, "kernels"); ++k) {
     const std::string kernel = fmt::format("node{}_{}", index, k);
     plan_ += fmt::format("{}\"{}\"", k == 0 ? "" : ", ", kernel);
     kernels_ += fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({0}::threads) {1}({2}{3}* y, unsigned char* room, "
-        "{0}::{4}_node "
-        "of) {{\n  {0}::{4}<{5}>(of{6}, {7}, room);\n}}\n",
-        space, kernel, parameters, type, op, k, operands, written);
+        "extern \"C\" __global__ void __launch_bounds__({0}::threads) {1}({2}{3}* y, {8}unsigned char* room, "
+        "const __grid_constant__ {0}::{4}_node of) {{\n  {0}::{4}<{5}>(of{6}, {7}, {9}room);\n}}\n",
+        space, kernel, parameters, type, op, k, operands, written, more_parameters, more_written);
   }
   plan_ += fmt::format(
-      "}};\n  for (int i = 0; i < steps{0}.count && s{1}.count() > 0; ++i) {{\n"
+      "}};\n  for (int i = 0; i < steps{0}.count{1}; ++i) {{\n"
       "    const Steps::Step& step = steps{0}.list[i];\n"
-      "    plan.shared(step.shared).launch(names{0}[step.kernel], step.grid, {2}::threads, {3}{4}, room{0}, n{0});\n  "
+      "    plan.shared(step.shared).launch(names{0}[step.kernel], step.grid, {2}::threads, {3}{4}, {5}room{0}, "
+      "n{0});\n  "
       "}}\n",
-      index, result, space, arguments, arguments_.at(result));
+      index, results > 1 ? "" : fmt::format(" && s{}.count() > 0", result), space, arguments, arguments_.at(result),
+      more_arguments);
   return {};
 }
 

@@ -7,6 +7,8 @@
 //   struct OP_node          numbers that OP_plan fills in from shapes and attributes, with the launches (Steps)
 //   OP<k>                   the device function of kernel k: (node, x, further operands, y, room); x reads the first
 //                           operand, y writes the result (parts/tensors.cuh), room is scratch memory of all launches
+//   OP_results              where an operator has several: pointers to the others stand between y and room, null where
+//                           nobody wants them
 // One with `parts: any` holds a function OP of elements for each operator instead, and write_all.
 #pragma once
 

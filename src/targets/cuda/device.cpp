@@ -151,7 +151,8 @@ Result<std::vector<targets::ToolFindings>> CudaDevice::sanitize(const targets::B
     KW_TRY(const Descriptor log, sandbox::memory_file(std::string()));
     const Clock::time_point deadline = Clock::now() + kMostToolTime;
     KW_TRY(auto worker, WorkerProcess::start(number_, sanitizer_words(program, tool), log.get()));
-    KW_TRY(const auto loaded, LoadedCuda::open_under_tools(pool_, builder_.sandbox(), kernel, referee_, std::move(worker)));
+    KW_TRY(const auto loaded,
+           LoadedCuda::open_under_tools(pool_, builder_.sandbox(), kernel, referee_, std::move(worker)));
     Reason stopped = loaded->finish_loading(deadline);
     for (const targets::SanitizedCall& call : calls) {
       if (!stopped.empty()) break;

@@ -5,12 +5,10 @@
 //   arrange  places, inputs, outputs, plan, exact    files: the inputs' values, memory for one output; `exact`: each
 //            tensor an allocation of the driver's own, for its tools, and never given back
 //   write    items                   inputs from the shared memory, or drawn (then files: the judge's code for the
-//   GPU),
-//                                    and what lies around them
+//                                    GPU), and what lies around them
 //   check    first, count, inputs, outputs, plan    files: the judge's code, a reference's. Every output of these
-//   calls,
-//                                    whose inputs are equal, against the reference; and that what was drawn is still
-//                                    there
+//                                    calls, whose inputs are equal, against the reference; and that what was drawn is
+//                                    still there
 //   prepare                          the launches that run once
 //   run      first, count, inputs    calls, untimed; then the named inputs must be what they were
 //   poison   call, value, around     outputs

@@ -142,7 +142,7 @@ class ScriptKernel final : public targets::LoadedKernel {
   }
   Reason behaviour() override { return {}; }
 
-  targets::Lap lap(std::size_t count) {
+  targets::Lap lap(std::size_t count, int race) {
     if (Reason reason = run(0, 0, {}); !reason.empty()) return {.reason = std::move(reason)};
     const auto at = [&](const char* name, double otherwise) {
       return script.contains(name) ? script.at(name) : otherwise;
@@ -154,6 +154,7 @@ class ScriptKernel final : public targets::LoadedKernel {
     const double chance = 1 + 0.01 * random_.uniform(0, 1);
     targets::Lap lap{.ns = at("empty_ns", 300) + static_cast<double>(count) * at("lap_ns", 10'000) * chance,
                      .outside_ns = at("outside_ns", 0)};
+    if (is("scattered_in_race", race)) lap.ns *= ++scattered_ % 2 == 0 ? 0.6 : 1.6;
     if (const auto every = static_cast<std::int64_t>(at("disturbed_every", 0)); every > 0 && ++laps_ % every == 0) {
       lap.ns *= 10;
       lap.clean = false;
@@ -194,11 +195,13 @@ class ScriptKernel final : public targets::LoadedKernel {
   double runs_ = 0;
   std::int64_t timed_ = 0;
   std::int64_t laps_ = 0;
+  std::int64_t scattered_ = 0;
   Random random_{7};
 };
 
 class ScriptTurn final : public targets::Turn {
  public:
+  explicit ScriptTurn(int race) : race_(race) {}
   void admit(targets::LoadedKernel&) override {}
   Result<Reason> arrange(targets::LoadedKernel& kernel, const targets::Calls& calls, const targets::Instance& instance,
                          Clock::time_point deadline) override {
@@ -212,10 +215,13 @@ class ScriptTurn final : public targets::Turn {
   void before_writing() override {}
   void settle(const targets::Calls&, targets::LoadedKernel&, std::size_t, targets::Warmth) override {}
   targets::Lap time(targets::LoadedKernel& kernel, std::size_t count, Clock::time_point) override {
-    return dynamic_cast<ScriptKernel&>(kernel).lap(count);
+    return dynamic_cast<ScriptKernel&>(kernel).lap(count, race_);
   }
   bool watches_clock() const override { return true; }
   int core() const override { return 0; }
+
+ private:
+  int race_;
 };
 
 class ScriptDevice final : public targets::Device {
@@ -239,7 +245,7 @@ class ScriptDevice final : public targets::Device {
     return std::unique_ptr<targets::LoadedKernel>(
         new ScriptKernel(dynamic_cast<const ScriptBuilt&>(built).script, life_));
   }
-  std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(); }
+  std::unique_ptr<targets::Turn> take_turn(int) override { return std::make_unique<ScriptTurn>(++races_); }
   std::uint64_t group_bytes() const override { return 1 << 20; }
   std::size_t most_calls() const override { return 16; }
   std::size_t builds_at_once() const override { return 3; }
@@ -248,14 +254,20 @@ class ScriptDevice final : public targets::Device {
   // A script says how wide its vectors are, as machine code would.
   Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {
     const Script& script = dynamic_cast<const ScriptBuilt&>(built).script;
-    const auto width = script.find("width");
-    const int bits = width == script.end() ? 0 : static_cast<int>(width->second);
-    return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{\"vector_bits\": {}}}]}}", bits)};
+    const auto whole = [&](const char* word) {
+      const auto found = script.find(word);
+      return found == script.end() ? 0 : static_cast<int>(found->second);
+    };
+    std::string loop = fmt::format("\"vector_bits\": {}, \"moved_bits\": {}", whole("width"), whole("moves"));
+    if (const int line = whole("hot_line"); line > 0)
+      loop += fmt::format(", \"share\": 0.9, \"first_line\": {0}, \"last_line\": {0}", line);
+    return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{{}}}]}}", loop)};
   }
 
  private:
   std::string name_;
   std::shared_ptr<Life> life_;
+  std::atomic<int> races_ = 0;
 };
 
 }  // namespace

@@ -10,8 +10,11 @@
 //   wrong_for_tiny       those to inputs with a subnormal number among them are wrong
 //   wrong_in_run 3       the answer of its third untimed call is wrong; `negated_in_run`: right, but its zeros are -0
 //   leaks 5000           bytes that each call holds for ever
+//   scattered_in_race 2  in the second race of its device its laps take 0.6 and 1.6 times as long in turn
 //   disturbed_every 3    every third lap takes ten times as long, and the clock's reader was away
 //   width 512            how wide its vectors are, for whoever looks into it
+//   moves 512            how wide the vectors are that it moves without computing
+//   hot_line 7           the line of the loop that takes most of a call
 //   KW_TUNE(SPEED_UP, 1, 1, 2, 4);   a tunable: the lap is shorter by its value
 //   does_not_build, never_ends, crashes, overruns
 //   ends_its_device      the device is gone as soon as it runs

@@ -103,14 +103,16 @@ using Caller = int (*)(KernelFunction, kw_call*, std::uint64_t);
 inline constexpr Caller kCallers[] = {call_with_rubbish, call_with_rubbish_too, call_with_rubbish_as_well};
 #endif
 
-// One of several places that the same call comes from.
-template <int Place>
+// One of several places that the same call comes from. `ready` comes when nothing but the calls is left to do: what
+// follows it is timed.
+template <int Place, class Ready>
 __attribute__((noinline)) void call_from(KernelFunction run, kw_call* const* calls, int* statuses, std::uint32_t count,
-                                         std::uint32_t number) {
+                                         std::uint32_t number, Ready ready) {
   dirty_registers(number);
   errno = static_cast<int>(number % 100);
   // Not an address, or the like of one.
   const std::uint64_t word = number * 0x9e3779b97f4a7c15u >> (number % 3 == 0 ? 20 : 0);
+  ready();
 #if defined(__x86_64__)
   for (std::uint32_t i = 0; i < count; ++i) statuses[i] = kCallers[Place](run, calls[i], word);
 #else
@@ -120,20 +122,19 @@ __attribute__((noinline)) void call_from(KernelFunction run, kw_call* const* cal
   asm volatile("" : : "i"(Place));  // or the linker folds them into one
 }
 
-// At a depth of the stack that goes by the number; `ready` comes when nothing but the calls is left to do.
+// At a depth of the stack that goes by the number.
 template <class Ready>
 __attribute__((noinline)) void call_all(KernelFunction run, kw_call* const* calls, int* statuses, std::uint32_t count,
                                         std::uint32_t number, Ready ready) {
   void* deeper = ::alloca(16 * (number % 64 + 1));
   asm volatile("" : : "r"(deeper) : "memory");
-  ready();
   switch (number / 64 % 3) {
     case 0:
-      return call_from<0>(run, calls, statuses, count, number);
+      return call_from<0>(run, calls, statuses, count, number, ready);
     case 1:
-      return call_from<1>(run, calls, statuses, count, number);
+      return call_from<1>(run, calls, statuses, count, number, ready);
     default:
-      return call_from<2>(run, calls, statuses, count, number);
+      return call_from<2>(run, calls, statuses, count, number, ready);
   }
 }
 
