@@ -17,6 +17,7 @@
 //   around   call, value             which output's surroundings were written to
 //   read     call, output, bytes     into the shared memory
 //   time     first, count, cold      answers ns
+//   several  parts                   requests one after the other, all but the last without files
 //   reset                            as new
 //
 // An answer holds `error` (ours), `refused` or `no_memory` (why it cannot be served), `failed`, `code`, `where` (what
