@@ -118,6 +118,19 @@ TEST(FactsOfATask, ShowHintsForTheirOperatorsBesideThoseForTheirCategory) {
   EXPECT_EQ(hints("DepthToSpace").find("k-th"), std::string::npos);
 }
 
+// As it was seen: the contract speaks of NaN and infinities, and a product by minimal filtering cannot keep them.
+TEST(FactsOfATask, SayWhetherInputsHoldNaNAndInfinities) {
+  const auto said = [](const char* name) {
+    const Task task = *suites::find_task(name, {});
+    return facts_of(task, *ops::resolve(task))->at("task");
+  };
+  EXPECT_NE(said("Relu").find("x may hold infinities, but no NaN"), std::string::npos) << said("Relu");
+  EXPECT_NE(said("DepthToSpace").find("x may hold NaN and infinities"), std::string::npos) << said("DepthToSpace");
+  const std::string convolution = said("Winograd_Convolution_2D_padding");
+  EXPECT_NE(convolution.find("x holds neither NaN nor infinities"), std::string::npos) << convolution;
+  EXPECT_EQ(convolution.find("w holds"), std::string::npos) << "weights are the task's";
+}
+
 TEST(FactsOfATask, SayWhichOutputsOfAnOperatorAreNotAskedFor) {
   const Task task = *suites::find_task("TopK", {});
   const std::string said = facts_of(task, *ops::resolve(task))->at("task");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/cpp_type.h"
+#include "ops/special_values.h"
 
 namespace kw::inspect {
 namespace {
@@ -115,6 +116,15 @@ std::string kernel_side(const ops::Graph& graph) {
     text += fmt::format("  {}  {}  {}  {}\n", one.call, one.name, one.type.text(), one.when);
   }
   for (const KernelTensor& one : outputs_of_kernel(graph)) text += fmt::format("  {}  {}\n", one.call, one.type.text());
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.inputs[i].role != Role::input || !is_float(graph.inputs[i].type.dtype)) continue;
+    const ops::SpecialValues special = ops::special_values_of(graph, static_cast<int>(i));
+    text += fmt::format("  {} {}\n", graph.inputs[i].name,
+                        special.nans && special.infinities ? "may hold NaN and infinities"
+                        : special.nans                     ? "may hold NaN, but no infinities"
+                        : special.infinities               ? "may hold infinities, but no NaN"
+                                                           : "holds neither NaN nor infinities");
+  }
   std::set<int> wanted(graph.outputs.begin(), graph.outputs.end());
   for (const ops::GraphNode& node : graph.nodes) wanted.insert(node.inputs.begin(), node.inputs.end());
   for (const ops::GraphNode& node : graph.nodes) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "ops/recipe.h"
+#include "ops/special_values.h"
 #include "ops/workaday_data.h"
 
 namespace kw::ops {
@@ -582,6 +583,12 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Inp
       tensor.set_real(random.integer(0, count - 1), source.wide());
     }
   }
+}
+
+SpecialValues special_values_of(const Graph& graph, int input) {
+  const InputSpec* reader = first_reader(graph, input);
+  if (reader == nullptr) return {};
+  return {.nans = reader->domain.nans && patterns_of(graph).nans, .infinities = reader->domain.infinities};
 }
 
 namespace {
