@@ -89,7 +89,11 @@ TEST_F(SlowSearch, AFolderThatAModelCannotBeWrittenToIsNoticedFirst) {
   const std::string model = (folder_.path() / "relu.onnx").string();
   ASSERT_EQ(run({"show", "Relu", "--onnx", model}).code, kYes);
   const std::string full = file("full/kept.txt", "mine");
-  for (const char* how : {"--standalone", "--optimize"}) {
+  const std::string here = (folder_.path() / "here").string();
+  EXPECT_NE(run({"model", model, "--over", "N=1..", "--out", here}).err.find("such as N=1..64"), std::string::npos);
+  EXPECT_NE(run({"model", model, "--over", "N=4", "--standalone", "--out", here}).err.find("--over is for --optimize"),
+            std::string::npos);
+  for (const char* how : {"--standalone", "--optimize", "--over=N=1,4"}) {
     EXPECT_NE(run({"model", model, how}).err.find("--out DIR"), std::string::npos);
     EXPECT_NE(run({"model", model, how, "--out", "/proc/nowhere"}).err.find("--out /proc/nowhere"), std::string::npos);
     const Answer answer = run({"model", model, how, "--out", (folder_.path() / "full").string()});

@@ -12,7 +12,6 @@
 #include "compose/outside_text.h"
 #include "models/library.h"
 #include "models/reference.h"
-#include "runs/takeaway.h"
 #include "suites/onnx_dispatch.h"
 
 namespace kw::models {
@@ -92,7 +91,7 @@ class OverWork {
 
   Result<OverOutcome> run(const fs::path& out) {
     KW_TRY(const std::string bytes, read_file(order_.file));
-    KW_TRY(out_, runs::new_folder(out, order_.force));
+    out_ = out;
     choices_file_ = choices_file(order_, bytes);
     if (const auto before = read_file(choices_file_); before.ok()) kept_ = Json::parse_quietly(*before);
     OverOutcome outcome{.runtime = "ONNX Runtime " + runtime_.version()};

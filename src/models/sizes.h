@@ -33,7 +33,6 @@ struct OverOrder {
   int threads = 1;
   std::string device;
   double within_s = 600;  // for all sizes together
-  bool force = false;     // write into a folder with something else in it
 };
 
 // Where the choices are kept until the work is done: those for another model, other sizes or another device are another
@@ -58,7 +57,7 @@ struct OverOutcome {
   std::vector<std::filesystem::path> files;
 };
 
-// Writes into the folder, which is made: model.onnx, libkernels.so, library/, run.py, run.c, report.json.
+// Writes into the folder, which exists: model.onnx, libkernels.so, library/, run.py, run.c, report.json.
 Result<OverOutcome> optimize_over(const OverOrder& order, const Runtime& runtime, const std::filesystem::path& out,
                                   const Search& search, const Tell& tell);
 

@@ -13,8 +13,8 @@ std::string small_model();
 // activation.
 std::string branching_model();
 
-// x: float32[1, 1, N, N], rate: int64 -> y, z: an If (`choose`, of a rate of 16) whose first branch is a pool of windows
-// of 5, padded by nothing, and gives a value of the graph around it as the second result, the other one a list.
+// x: float32[1, 1, N, N], rate: int64 -> y, z: an If (`choose`, of a rate of 16) whose first branch is a pool of
+// windows of 5, padded by nothing, and gives a value of the graph around it as the second result, the other one a list.
 std::string choosing_model();
 
 // A Loop (`turns`) over a value of the shape [4], which the file states for its body or not.

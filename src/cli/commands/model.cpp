@@ -26,9 +26,9 @@ Result<int> write_model(const Arguments& arguments, const std::string& device, c
   if (arguments.has("--untimed")) return fail("nothing is written with --untimed: leave it out");
   if (!arguments.has("--out")) return fail("--optimize and --standalone need --out DIR: where to write");
   KW_TRY(const double within_s, models::parse_within(arguments.has("--within") ? arguments.text("--within") : "10m"));
-  const bool json = arguments.has("--json"), force = arguments.has("--force");
+  const bool json = arguments.has("--json");
   const std::string file = arguments.text("MODEL");
-  models::OverOrder over{file, dims, {}, static_cast<int>(threads), device, within_s, force};
+  models::OverOrder over{file, dims, {}, static_cast<int>(threads), device, within_s};
   std::filesystem::path folder = arguments.text("--out");
   std::optional<models::Model> model;
   if (arguments.has("--over")) {
@@ -37,8 +37,8 @@ Result<int> write_model(const Arguments& arguments, const std::string& device, c
     KW_TRY(over.sizes, models::sizes_of(arguments.texts("--over")));
   } else {
     KW_TRY(model, models::Model::open(file, dims, models::Model::KnownBranches::in_place));
-    KW_TRY(folder, runs::new_folder(folder, force));
   }
+  KW_TRY(folder, runs::new_folder(folder, arguments.has("--force")));
   know_roofs(device);
   KW_TRY(const models::Runtime runtime, open_runtime());
   KW_TRY(const auto progress, open_progress(arguments));
