@@ -97,11 +97,6 @@ struct Steps {
 inline int64_t few_blocks(int64_t wanted, int64_t most = 132 * 16) { return wanted < most ? wanted : most; }
 #endif
 
-#ifdef __CUDACC__
-// Out of line: where it is needed at all, it would stand in the code of every element.
-__device__ __noinline__ inline int64_t far_place(const Strided& view, int64_t i) { return view.at(i); }
-#endif
-
 // Where an operand that broadcasts has what element i of a result needs. Most lie in one of the simple ways.
 struct Spread {
   enum Way : int64_t { same, one_value, one_axis, all_but_one, any };
@@ -113,13 +108,15 @@ struct Spread {
   __device__ int64_t at(int64_t i) const {
     if (way == same) return i;
     if (way == one_value) return 0;
-    if (way == any) return far_place(view, i);
-    if (way == all_but_one) {
-      if (short_counts == 0) return i / (inner * length) * inner + i % inner;
-      return uint32_t(i) / uint32_t(inner * length) * uint32_t(inner) + uint32_t(i) % uint32_t(inner);
-    }
-    if (short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
-    return i / inner % length;
+    if (way == one_axis && short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
+    return far_at(i);
+  }
+  // Out of line: it would stand in the code of every element.
+  __device__ __noinline__ int64_t far_at(int64_t i) const {
+    if (way == any) return view.at(i);
+    if (way == one_axis) return i / inner % length;
+    if (short_counts == 0) return i / (inner * length) * inner + i % inner;
+    return uint32_t(i) / uint32_t(inner * length) * uint32_t(inner) + uint32_t(i) % uint32_t(inner);
   }
   // N results from element i on, a multiple of N.
   template <int N, class T>
