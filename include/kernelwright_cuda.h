@@ -22,8 +22,9 @@
  *     #endif
  *
  * Device code
- *   - Kernels are extern "C" __global__ functions. NVRTC compiles C++20 for exactly the device's architecture. CUDA's
- * own headers may be included where the toolkit has them (<cuda_fp16.h>, <mma.h>, <cuda/barrier>), nothing else.
+ *   - Kernels are extern "C" __global__ functions; what says nothing is a device function. NVRTC compiles C++20 for
+ * exactly the device's architecture. CUDA's own headers may be included where the toolkit has them (<cuda_fp16.h>,
+ * <mma.h>, <cuda/barrier>), nothing else.
  *   - No kernel launches another one, prints, or allocates.
  * The plan
  *   - An argument of a launch is a tensor of the call, memory from plan.scratch or plan.keep, a TMA descriptor
