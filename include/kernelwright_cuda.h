@@ -22,8 +22,9 @@
  *     #endif
  *
  * Device code
- *   - Kernels are extern "C" __global__ functions. NVRTC compiles C++20 for exactly the device's architecture. CUDA's
- * own headers may be included where the toolkit has them (<cuda_fp16.h>, <mma.h>, <cuda/barrier>), nothing else.
+ *   - Kernels are extern "C" __global__ functions; what says nothing is a device function. NVRTC compiles C++20 for
+ * exactly the device's architecture. CUDA's own headers may be included where the toolkit has them (<cuda_fp16.h>,
+ * <mma.h>, <cuda/barrier>), nothing else.
  *   - No kernel launches another one, prints, or allocates.
  * The plan
  *   - An argument of a launch is a tensor of the call, memory from plan.scratch or plan.keep, a TMA descriptor
@@ -77,24 +78,15 @@ typedef unsigned long size_t;
 /* Instructions that CUDA has no functions for. Used by these names, they run on the emulated GPU too. */
 namespace kw {
 
-/* Products of tensor cores, by a whole warp: d += a * b, 16 x 8 results. With g = lane / 4 and t = lane % 4 a lane has
- * of d rows g, g, g + 8, g + 8 in columns 2t, 2t + 1, 2t, 2t + 1; of a rows g, g + 8, g, g + 8 and of b column g. In k:
- * t, t, t
- * + 4, t + 4 of a, t, t + 4 of b. Of a float32 the upper 19 bits count. Sums are rounded towards zero. */
-__device__ __forceinline__ void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
-      "%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-/* The same by four warps at once, the first of which is a multiple of four, for 64 x N results and beside what follows:
- * warp w has rows 16 w to 16 w + 15 of a and d, d[4 i + j] is d[j] of the columns 8 i to 8 i + 7. b lies in shared
- * memory with a column's 32 numbers along k in 128 bytes one after the other, 1,024-aligned as a whole, and within each
- * 128 bytes the 16 bytes at place p are at p ^ (column % 8): where `b` points says which eight of k. `add`: else d
- * begins at 0. mma_fence stands before the first of some products and after their registers were last changed; what
- * they need of shared memory is shown to them by shared_fence, by those who wrote it, before a barrier. After wait_mma
- * d is there. */
+/* Products of Hopper's tensor cores: d += a * b, of 64 x `columns` results and eight of k, by four warps at once, the
+ * first of which is a multiple of four, and beside what follows. Of a float32 the upper 19 bits count; sums are rounded
+ * towards zero. With g = lane / 4 and t = lane % 4, warp w has rows 16 w + g, + g + 8, + g, + g + 8 of a, in k: t, t, t
+ * + 4, t + 4; and d[4 i] to d[4 i + 3] are rows g, g, g + 8, g + 8 of its 16 in columns 8 i + 2 t, + 1, 8 i + 2 t, + 1.
+ * b lies in shared memory with a column's 32 numbers along k in 128 bytes one after the other, 1,024-aligned as a
+ * whole, and within each 128 bytes the 16 bytes at place p are at p ^ (column % 8): where `b` points says which eight
+ * of k. `add`: else d begins at 0. mma_fence stands before the first of some products and after their registers were
+ * last changed; what they need of shared memory is shown to them by shared_fence, by those who wrote it, before a
+ * barrier. After wait_mma d is there. */
 template <int columns>
 __device__ __forceinline__ void wgmma_tf32(float (&d)[columns / 2], const uint32_t (&a)[4], const float* b, bool add) {
   static_assert(columns == 32 || columns == 64 || columns == 128, "32, 64 or 128 columns");

@@ -39,7 +39,7 @@ struct ConvNode {
   Divisor places_size, y_divisor;
   int32_t down, across;  // tiles of a phase
   Split split;
-  int64_t table, weights;  // where they lie in room
+  int64_t table, offsets, weights;  // where they lie in room
 };
 using Conv_node = ConvNode;
 using ConvTranspose_node = ConvNode;
@@ -47,8 +47,9 @@ using ConvTranspose_node = ConvNode;
 #ifdef __CUDACC__
 // What the first launch writes down: of a phase its terms, padded to fours, and where its part begins; of a term where
 // it lies, seen from the window's first element, and how far along each axis.
-struct Phase {
+struct alignas(16) Phase {
   int32_t depth, padded, first, first_padded;
+  int32_t low[3], high[3];  // how far terms reach along each axis
 };
 struct alignas(16) Term {
   int32_t offset, at[3];
@@ -77,7 +78,7 @@ __device__ inline void phase_along(const ConvNode& of, int32_t phase, int32_t* a
 template <bool transposed>
 __device__ void prepare(const ConvNode& of, const float* w, unsigned char* room) {
   const int32_t phase = blockIdx.y;
-  Phase own{0, 0, 0, 0};
+  Phase own{};
   Taps taps[3];
   for (int32_t p = 0; p <= phase; ++p) {
     int32_t along[3];
@@ -90,11 +91,19 @@ __device__ void prepare(const ConvNode& of, const float* w, unsigned char* room)
       taps[axis] = taps_of(of, axis, along[axis]);
       own.depth *= taps[axis].count;
     }
-    own.padded = (own.depth + 3) / 4 * 4;
+    own.padded = (own.depth + 31) / 32 * 32;
   }
   const int64_t me = int64_t(blockIdx.x) * threads + threadIdx.x, step = int64_t(gridDim.x) * threads;
   Phase* const phases = reinterpret_cast<Phase*>(room + of.table);
   Term* const table = reinterpret_cast<Term*>(phases + of.phases) + own.first;
+  int32_t* const offsets = reinterpret_cast<int32_t*>(room + of.offsets) + own.first_padded;
+#pragma unroll
+  for (int axis = 0; axis < 3; ++axis) {
+    const int32_t near = taps[axis].first * of.dilation[axis];
+    const int32_t far = (taps[axis].first + (taps[axis].count - 1) * taps[axis].period) * of.dilation[axis];
+    own.low[axis] = transposed ? -(far / of.spread[axis]) : near;
+    own.high[axis] = transposed ? -(near / of.spread[axis]) : far;
+  }
   float* const weights = reinterpret_cast<float*>(room + of.weights) + of.groups * of.out * own.first_padded;
   if (me == 0) phases[phase] = own;
   if (own.depth == 0) return;
@@ -120,6 +129,11 @@ __device__ void prepare(const ConvNode& of, const float* w, unsigned char* room)
     }
     made.offset += channel * of.x_size;
     table[k] = made;
+    offsets[k] = made.offset;
+    // What is read beyond the last term is multiplied by 0.
+    if (k == 0) {
+      for (int32_t beyond = own.depth; beyond < own.padded; ++beyond) offsets[beyond] = made.offset;
+    }
   }
   for (int64_t i = me; i < of.groups * of.out * own.padded; i += step) {
     const int64_t feature = i / own.padded, group = feature / of.out;
@@ -160,6 +174,7 @@ __device__ void convolve(const ConvNode& of, const X& x, const float* w, const f
     const Phase* const phases = reinterpret_cast<const Phase*>(room + of.table);
     const Phase own = phases[phase];
     const Term* const table = reinterpret_cast<const Term*>(phases + of.phases) + own.first;
+    const int32_t* const offsets = reinterpret_cast<const int32_t*>(room + of.offsets) + own.first_padded;
     const int begin = int(blockIdx.y * of.split.each);
     const int end = int(begin + of.split.each < own.depth ? begin + of.split.each : own.depth);
     float* const sums = reinterpret_cast<float*>(room) + blockIdx.y * results;
@@ -202,6 +217,13 @@ __device__ void convolve(const ConvNode& of, const X& x, const float* w, const f
       int32_t unused[3];
       const Window window = window_of(column0 + mine < columns ? column0 + mine : 0, unused);
       const float* const image = from + window.image * image_size + window.offset;
+      // All that lies under it is in the image: nothing has to be checked.
+      bool is_whole = true;
+#pragma unroll
+      for (int axis = 0; axis < 3; ++axis) {
+        is_whole =
+            is_whole && window.at[axis] + own.low[axis] >= 0 && window.at[axis] + own.high[axis] < of.input[axis];
+      }
       const auto exact = [&](int r, int j) {
         int32_t there[3];
         const Window one = window_of(j, there);
@@ -244,16 +266,31 @@ __device__ void convolve(const ConvNode& of, const X& x, const float* w, const f
             Tile::copy_left(to, weights + int64_t(row0) * own.padded + k, own.padded, rows - row0, end - k, true);
           },
           [&](float* to, int k0) {
-            const int first = int(threadIdx.x) / kColumns;
-            const bool is_column = column0 + mine < columns;
-#pragma unroll 4
-            for (int n = 0; n < Tile::DEPTH; n += 2) {
-              const int k = k0 + first + n;
-              bool is_there = is_column && k < end;
-              const Term term = table[is_there ? k : 0];
-              is_there = is_there && inside(window, term);
-              kw::copy_async<4>(to + (first + n) * Tile::right_pitch + mine, is_there ? image + term.offset : x.from,
-                                is_there ? 4 : 0);
+            // Half of the threads have the first 16 terms of a column each. Where they lie is read before the copies
+            // begin: the compiler does not move it ahead of them.
+            constexpr int kHalf = Tile::DEPTH / 2;
+            const int first = int(threadIdx.x) / kColumns * kHalf, k = k0 + first;
+            float* const place = to + first * Tile::right_pitch + mine;
+            if (is_whole) {
+              Pack<int32_t, 4> fours[kHalf / 4];
+#pragma unroll
+              for (int n = 0; n < kHalf / 4; ++n) fours[n] = pack_at<4>(offsets, k + n * 4);
+#pragma unroll
+              for (int n = 0; n < kHalf; ++n)
+                kw::copy_async<4>(place + n * Tile::right_pitch, image + fours[n / 4].at[n % 4]);
+              return;
+            }
+#pragma unroll 1
+            for (int n = 0; n < kHalf; n += 4) {
+              Term terms[4];
+#pragma unroll
+              for (int j = 0; j < 4; ++j) terms[j] = table[k + n + j < end ? k + n + j : 0];
+#pragma unroll
+              for (int j = 0; j < 4; ++j) {
+                const bool is_there = k + n + j < end && inside(window, terms[j]);
+                kw::copy_async<4>(place + (n + j) * Tile::right_pitch, is_there ? image + terms[j].offset : x.from,
+                                  is_there ? 4 : 0);
+              }
             }
           },
           exact, place, write);
@@ -314,8 +351,10 @@ inline ConvNode plan_convolution(Steps& steps, const Windows& windows, bool tran
   of.split = {1, in * w_size};
   if (results < most) of.split = split_of(steps, tiles * groups, in * w_size, CONV_WGMMA_PART, 32, results);
   of.table = (steps.room + 15) / 16 * 16;
-  of.weights = of.table + 16 * (phases + in * w_size);
-  const int64_t packed = groups * out * (in * w_size + 3 * phases);
+  const int64_t padded = in * w_size + 31 * phases;
+  of.offsets = of.table + 48 * phases + 16 * in * w_size;
+  of.weights = of.offsets + (padded + 31) / 32 * 32 * 4;
+  const int64_t packed = groups * out * padded;
   steps.room = of.weights + packed * 4;
   steps.add(kPrepare, kw::Dim3(few_blocks(kw::blocks(packed / phases + 1, threads), 132), phases));
   constexpr int shared[] = {TileOf<0>::shared_bytes, TileOf<1>::shared_bytes, TileOf<2>::shared_bytes};

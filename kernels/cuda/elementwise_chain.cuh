@@ -12,7 +12,7 @@
 #include "parts/tensors.cuh"
 
 KW_TUNE(CHAIN_BLOCK, 256, 128, 256, 512);
-KW_TUNE(CHAIN_PACKS, 4, 1, 2, 4);
+KW_TUNE(CHAIN_PACKS, 4, 2, 4, 8);
 
 constexpr int threads = CHAIN_BLOCK;
 

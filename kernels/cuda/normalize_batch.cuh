@@ -40,8 +40,9 @@ __device__ void BatchNormalization(const BatchNormalization_node& of, const X& x
     for (int64_t channel = blockIdx.x; channel < of.channels; channel += gridDim.x) {
       Moments own{0, 0, 0};
       if (of.flat != 0) {
-        for (int64_t k = threadIdx.x; k < of.images * of.size; k += threads) {
-          const float value = x((k / of.size * of.channels + channel) * of.size + k % of.size);
+        const uint32_t size = uint32_t(of.size);
+        for (uint32_t k = threadIdx.x; k < uint32_t(of.images) * size; k += threads) {
+          const float value = x((int64_t(k / size) * of.channels + channel) * of.size + k % size);
           own.add(&value, Known<1>());
         }
       } else {
@@ -112,9 +113,10 @@ inline BatchNormalization_node BatchNormalization_plan(const kw::Node& node, Ste
                              node.integer("training_mode"),
                              0,
                              0,
-                             x.shape.count(first, x.shape.rank) < threads * 2,
+                             0,
                              static_cast<float>(node.real("epsilon", 1e-5)),
                              static_cast<float>(node.real("momentum", 0.9))};
+  of.flat = of.size < threads * 2 && of.images < (int64_t{1} << 31) / (threads * 2);
   if (x.shape.count() == 0) {
     of.images = 0;  // there is nothing but statistics of nothing
     if (of.training != 0 && of.channels > 0) steps.add(1, few_blocks(of.channels, 1 << 20));

@@ -22,6 +22,7 @@ struct NormNode {
   float epsilon;
   int32_t p;            // of a norm
   int64_t parts, each;  // of a group, and elements of one
+  int64_t by_row;       // row r has number r % by_row of scale and bias; 0: they are of elements
 };
 using LayerNormalization_node = NormNode;
 using RMSNormalization_node = NormNode;
@@ -30,8 +31,8 @@ using GroupNormalization_node = NormNode;
 using LpNormalization_node = NormNode;
 
 #ifdef __CUDACC__
-// finish(result's index, values, how many, mean, square sum) makes results of some elements. Without `centred` the mean
-// is 0 and the sum that of term(element).
+// finish(row, first result's index, values, how many, mean, square sum) makes results of some elements. Without
+// `centred` the mean is 0 and the sum that of term(element).
 template <bool centred, int kernel, class X, class Y, class Term, class F>
 __device__ void normalize(const NormNode& all, const X& x, const Y& y, unsigned char* room, Term term, F finish) {
   const Rows& of = all.rows;
@@ -83,7 +84,7 @@ __device__ void normalize(const NormNode& all, const X& x, const Y& y, unsigned 
       mean = whole.mean, sum = whole.squares;
     }
     write_few<threads>(x, kept, y, first, length, of.inner, fours,
-                       [&](int64_t i, float* values, auto count) { finish(i, values, count, mean, sum); });
+                       [&](int64_t i, float* values, auto count) { finish(row, i, values, count, mean, sum); });
     __syncthreads();
   }
 }
@@ -94,9 +95,16 @@ struct Square {
 template <int kernel, class X, class Y>
 __device__ void moved_and_scaled(const NormNode& of, const X& x, const float* scale, const float* bias, const Y& y,
                                  unsigned char* room) {
-  const auto finish = [&](int64_t i, float* values, auto count, float mean, float sum) {
+  const auto finish = [&](int64_t row, int64_t i, float* values, auto count, float mean, float sum) {
     const float factor = 1 / sqrtf(sum / float(of.rows.length) + of.epsilon);
     float by[count.value], plus[count.value] = {};
+    if (of.by_row != 0) {
+      const uint32_t number = uint32_t(row) % uint32_t(of.by_row);
+      const float one = factor * scale[number], shift = (bias == nullptr ? 0.0f : bias[number]);
+#pragma unroll
+      for (int j = 0; j < count.value; ++j) values[j] = (values[j] - mean) * one + shift;
+      return;
+    }
     of.scale.template few<count.value>(scale, i, by);
     if (bias != nullptr) of.bias.template few<count.value>(bias, i, plus);
 #pragma unroll
@@ -121,7 +129,7 @@ __device__ void GroupNormalization(const NormNode& of, const X& x, const float* 
 }
 template <int kernel, class X, class Y>
 __device__ void RMSNormalization(const NormNode& of, const X& x, const float* scale, const Y& y, unsigned char* room) {
-  const auto finish = [&](int64_t i, float* values, auto count, float, float sum) {
+  const auto finish = [&](int64_t row, int64_t i, float* values, auto count, float, float sum) {
     const float factor = 1 / sqrtf(sum / float(of.rows.length) + of.epsilon);
     float by[count.value];
     of.scale.template few<count.value>(scale, i, by);
@@ -132,7 +140,7 @@ __device__ void RMSNormalization(const NormNode& of, const X& x, const float* sc
 }
 template <int kernel, class X, class Y>
 __device__ void LpNormalization(const NormNode& of, const X& x, const Y& y, unsigned char* room) {
-  const auto finish = [&](int64_t, float* values, auto count, float, float sum) {
+  const auto finish = [&](int64_t, int64_t, float* values, auto count, float, float sum) {
     const float norm = of.p == 1 ? sum : sqrtf(sum);
 #pragma unroll
     for (int j = 0; j < count.value; ++j) values[j] = norm == 0 ? 0.0f : values[j] / norm;
@@ -148,7 +156,8 @@ inline NormNode plan_groups(Steps& steps, const kw::Node& node, const kw::Shape&
               static_cast<float>(node.real("epsilon", 1e-5)),
               2,
               1,
-              view.length};
+              view.length,
+              0};
   if (of.rows.whole != 0 || of.rows.count == 0 || of.rows.inner != 1) return of;
   const int64_t wanted = kw::blocks(132 * 8, of.rows.count), possible = kw::blocks(view.length, threads * 16);
   of.each = kw::blocks(kw::blocks(view.length, wanted < possible ? wanted : possible), 4) * 4;
@@ -181,6 +190,7 @@ inline NormNode InstanceNormalization_plan(const kw::Node& node, Steps& steps, k
   *y = x.shape;
   const int64_t size = x.shape.count(2, x.shape.rank);
   NormNode of = plan_groups(steps, node, x.shape, {size, 1});
+  of.by_row = of.rows.count < (int64_t{1} << 31) ? x.shape[1] : 0;
   of.scale = of.bias = by_channel(x.shape, size, x.shape[1]);
   return of;
 }

@@ -20,7 +20,7 @@ constexpr int kColumns = WGMMA_COLUMNS;
 using Short = Tiles<64, 64, 16, 1024 / (2 * kColumns), 4>;
 constexpr int threads = Short::block;
 // Fewer terms have a bound that three products do not keep.
-constexpr int kShortest = 48;
+constexpr int kShortest = 24;
 // Kernels: 0, and 3 to 5 where rows of the left operand lie side by side, columns of the right one do not, or both.
 constexpr int kParts = 1, kShort = 2;
 constexpr int MatMul_kernels = 3, Gemm_kernels = 6;

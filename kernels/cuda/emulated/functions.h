@@ -379,21 +379,6 @@ static Copies copies[kMostThreads];
 
 }  // namespace emulated
 
-inline void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-  const std::uint32_t own[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
-  const auto all = emulated::of_all_lanes(own);
-  const int lane = emulated::here.number % 32;
-  for (int i = 0; i < 4; ++i) {
-    const int row = lane / 4, column = lane % 4 * 2 + i % 2;
-    double sum = double(d[i]);
-    for (int k = 0; k < 8; ++k) {
-      sum +=
-          emulated::tf32(all[row * 4 + k % 4][i / 2 + k / 4 * 2]) * emulated::tf32(all[column * 4 + k % 4][4 + k / 4]);
-    }
-    d[i] = emulated::towards_zero(sum);
-  }
-}
-
 template <int columns>
 inline void wgmma_tf32(float (&d)[columns / 2], const std::uint32_t (&a)[4], const float* b, bool add) {
   const auto all = emulated::of_all_lanes(a);

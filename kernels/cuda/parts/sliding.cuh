@@ -82,9 +82,37 @@ struct Strips {
       for (int i = 0; i < 3; ++i)
         begin[j][i] = (first[i] + (i == axis ? j * far : 0)) * window.stride[i] - window.pad[i];
     }
-    const int32_t high = int32_t(window.kernel[1].by), wide = int32_t(window.kernel[2].by);
+    const int32_t deep = int32_t(window.kernel[0].by), high = int32_t(window.kernel[1].by);
+    const int32_t wide = int32_t(window.kernel[2].by);
+    // Windows that lie inside of the image need no more checks.
+    bool inside = true;
+#pragma unroll
+    for (int j = 0; j < kFour; ++j) {
+#pragma unroll
+      for (int i = 0; i < 3; ++i) {
+        const int32_t last = begin[j][i] + int32_t(window.kernel[i].by - 1) * window.dilation[i];
+        inside = inside && begin[j][i] >= 0 && last < window.input[i];
+      }
+    }
     int32_t tap = 0;
-    for (int32_t a = 0; a < int32_t(window.kernel[0].by); ++a) {
+    if (inside) {
+      int32_t row[kFour];
+#pragma unroll
+      for (int j = 0; j < kFour; ++j)
+        row[j] = (begin[j][0] * window.input[1] + begin[j][1]) * window.input[2] + begin[j][2];
+      for (int32_t a = 0; a < deep; ++a) {
+        for (int32_t b = 0; b < high; ++b) {
+          const int32_t at = (a * window.dilation[0] * window.input[1] + b * window.dilation[1]) * window.input[2];
+#pragma unroll 4
+          for (int32_t c = 0; c < wide; ++c, ++tap) {
+#pragma unroll
+            for (int j = 0; j < kFour; ++j) f(j, row[j] + at + c * window.dilation[2], tap);
+          }
+        }
+      }
+      return;
+    }
+    for (int32_t a = 0; a < deep; ++a) {
       const int32_t p = begin[0][0] + a * window.dilation[0];
       if (uint32_t(p) >= uint32_t(window.input[0])) {
         tap += high * wide;
@@ -99,7 +127,7 @@ struct Strips {
           is_row[j] = uint32_t(q) < uint32_t(window.input[1]);
           row[j] = (p * window.input[1] + q) * window.input[2];
         }
-#pragma unroll 3
+#pragma unroll 1
         for (int32_t c = 0; c < wide; ++c, ++tap) {
 #pragma unroll
           for (int j = 0; j < kFour; ++j) {

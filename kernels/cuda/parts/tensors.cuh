@@ -97,25 +97,26 @@ struct Steps {
 inline int64_t few_blocks(int64_t wanted, int64_t most = 132 * 16) { return wanted < most ? wanted : most; }
 #endif
 
-#ifdef __CUDACC__
-// Out of line: where it is needed at all, it would stand in the code of every element.
-__device__ __noinline__ inline int64_t far_place(const Strided& view, int64_t i) { return view.at(i); }
-#endif
-
 // Where an operand that broadcasts has what element i of a result needs. Most lie in one of the simple ways.
 struct Spread {
-  enum Way : int64_t { same, one_value, one_axis, any };
+  enum Way : int64_t { same, one_value, one_axis, all_but_one, any };
   int64_t way;
-  int64_t inner, length;  // one_axis: i / inner % length
+  int64_t inner, length;  // one_axis: i / inner % length; all_but_one: i / (inner * length) * inner + i % inner
   int64_t short_counts;   // all indices fit into 32 bits
   Strided view;
 #ifdef __CUDACC__
   __device__ int64_t at(int64_t i) const {
     if (way == same) return i;
     if (way == one_value) return 0;
-    if (way == any) return far_place(view, i);
-    if (short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
-    return i / inner % length;
+    if (way == one_axis && short_counts != 0) return uint32_t(i) / uint32_t(inner) % uint32_t(length);
+    return far_at(i);
+  }
+  // Out of line: it would stand in the code of every element.
+  __device__ __noinline__ int64_t far_at(int64_t i) const {
+    if (way == any) return view.at(i);
+    if (way == one_axis) return i / inner % length;
+    if (short_counts == 0) return i / (inner * length) * inner + i % inner;
+    return uint32_t(i) / uint32_t(inner * length) * uint32_t(inner) + uint32_t(i) % uint32_t(inner);
   }
   // N results from element i on, a multiple of N.
   template <int N, class T>
@@ -126,8 +127,16 @@ struct Spread {
       const T value = from[at(i)];
 #pragma unroll
       for (int k = 0; k < N; ++k) result.at[k] = value;
-    } else if (way == one_axis && inner == 1 && length % N == 0) {
+    } else if ((way == one_axis && inner == 1 && length % N == 0) || (way == all_but_one && inner % N == 0)) {
       return pack_at<N>(from, at(i));
+    } else if (way == one_axis && inner >= N && short_counts != 0) {
+      // At most one step to the next number on the way.
+      const uint32_t line = uint32_t(i) / uint32_t(inner),
+                     left = uint32_t(inner) - (uint32_t(i) - line * uint32_t(inner));
+      const uint32_t place = line % uint32_t(length), next = place + 1 == uint32_t(length) ? 0 : place + 1;
+      const T value = from[place], then = left < uint32_t(N) ? from[next] : value;
+#pragma unroll
+      for (int k = 0; k < N; ++k) result.at[k] = uint32_t(k) < left ? value : then;
     } else {
 #pragma unroll
       for (int k = 0; k < N; ++k) result.at[k] = from[at(i + k)];
@@ -138,14 +147,15 @@ struct Spread {
   template <int N, class T>
   __device__ void few(const T* from, int64_t i, T* to) const {
     const bool repeats = way == one_value || (way == one_axis && inner % N == 0);
-    const bool follows = way == same || (way == one_axis && inner == 1 && length % N == 0);
+    const bool follows =
+        way == same || (way == one_axis && inner == 1 && length % N == 0) || (way == all_but_one && inner % N == 0);
     const int64_t first = at(i);
 #pragma unroll
     for (int k = 0; k < N; ++k) to[k] = from[repeats ? first : follows ? first + k : at(i + k)];
   }
   template <int N, class T>
   __device__ bool packs(const T* from) const {
-    return (way != same && !(way == one_axis && inner == 1)) || can_pack<N>(from);
+    return (way != same && way != all_but_one && !(way == one_axis && inner == 1)) || can_pack<N>(from);
   }
 #endif
 };
@@ -157,15 +167,27 @@ inline Spread spread_to(const kw::Shape& from, const kw::Shape& to) {
     result.way = Spread::same;
     return result;
   }
-  // One stretch of axes that it has, between axes that it repeats: i / inner % length.
-  int first = to.rank, last = -1;
+  // One stretch of axes that it has, between axes that it repeats: i / inner % length. Or the other way round.
+  int first = to.rank, last = -1, first_repeated = to.rank, last_repeated = -1;
   for (int axis = 0; axis < to.rank; ++axis) {
-    if (result.view.strides[axis] == 0) continue;
-    first = axis < first ? axis : first;
-    last = axis;
+    if (to[axis] == 1) continue;
+    if (result.view.strides[axis] != 0) {
+      first = axis < first ? axis : first;
+      last = axis;
+    } else {
+      first_repeated = axis < first_repeated ? axis : first_repeated;
+      last_repeated = axis;
+    }
   }
   for (int axis = first; axis <= last; ++axis) {
-    if (result.view.strides[axis] == 0 && to[axis] != 1) return result;
+    if (result.view.strides[axis] != 0 || to[axis] == 1) continue;
+    for (int other = first_repeated; other <= last_repeated; ++other) {
+      if (result.view.strides[other] != 0 && to[other] != 1) return result;
+    }
+    result.way = Spread::all_but_one;
+    result.inner = to.count(last_repeated + 1, to.rank);
+    result.length = to.count(first_repeated, last_repeated + 1);
+    return result;
   }
   result.way = last < 0 ? Spread::one_value : Spread::one_axis;
   if (last >= 0) {

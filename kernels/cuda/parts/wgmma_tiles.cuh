@@ -85,13 +85,26 @@ struct WgmmaTiles {
         kw::copy_async<16>(place + n * step * DEPTH, valid > 0 ? at : from, valid);
       }
     } else {
+      if constexpr (left_along_k) {
+        constexpr int step = block / DEPTH;  // a multiple of 8 too, or 4
+        const int first = me / DEPTH, k = me % DEPTH;
+        const float* at = from + first * stride + k;
 #pragma unroll 4
-      for (int n = 0; n < ROWS * DEPTH / block; ++n) {
-        const int at = n * block + me;
-        const int row = left_along_k ? at / DEPTH : at % ROWS, k = left_along_k ? at % DEPTH : at / ROWS;
-        const bool there = row < rows && k < depth;
-        const int64_t place = left_along_k ? row * stride + k : k * stride + row;
-        kw::copy_async<4>(to + row * DEPTH + (k / 4 ^ row % 8) * 4 + k % 4, there ? from + place : from, there ? 4 : 0);
+        for (int n = 0; n < ROWS / step; ++n, at += step * stride) {
+          const int row = first + n * step;
+          const bool there = row < rows && k < depth;
+          kw::copy_async<4>(to + row * DEPTH + (k / 4 ^ row % 8) * 4 + k % 4, there ? at : from, there ? 4 : 0);
+        }
+      } else {
+        constexpr int step = block / ROWS;
+        const int first = me / ROWS, row = me % ROWS;
+        const float* at = from + first * stride + row;
+#pragma unroll 4
+        for (int n = 0; n < DEPTH / step; ++n, at += step * stride) {
+          const int k = first + n * step;
+          const bool there = row < rows && k < depth;
+          kw::copy_async<4>(to + row * DEPTH + (k / 4 ^ row % 8) * 4 + k % 4, there ? at : from, there ? 4 : 0);
+        }
       }
     }
   }
@@ -182,12 +195,31 @@ struct WgmmaTiles {
     const int own = column0 + me % COLUMNS;
     if (own < columns) {
       const auto where = place(own);
+      const float* const mine = shared + me % COLUMNS;
+      const auto doubtful = [&](float sum) {
+        return !isfinite(sum) || (fabsf(sum) < 9.1e-13f && (any_tiny || (sum != 0 && fabsf(sum) < 1e-30f)));
+      };
+      constexpr int together = 4;
+      const int last = rows - row0 < ROWS ? rows - row0 : ROWS;
 #pragma unroll 1
-      for (int r = me / COLUMNS; r < ROWS && row0 + r < rows; r += 2) {
-        float sum = shared[r * result_pitch + me % COLUMNS];
-        if (!isfinite(sum) || (fabsf(sum) < 9.1e-13f && (any_tiny || (sum != 0 && fabsf(sum) < 1e-30f))))
-          sum = exact(row0 + r, own);
-        write(row0 + r, where, sum);
+      for (int r = me / COLUMNS; r < last; r += 2 * together) {
+        float few[together];
+        bool any = r + 2 * (together - 1) >= last;
+#pragma unroll
+        for (int j = 0; j < together; ++j) {
+          few[j] = r + 2 * j < ROWS ? mine[(r + 2 * j) * result_pitch] : 0.0f;
+          any = any || doubtful(few[j]);
+        }
+        if (!any) {
+#pragma unroll
+          for (int j = 0; j < together; ++j) write(row0 + r + 2 * j, where, few[j]);
+          continue;
+        }
+#pragma unroll 1
+        for (int j = r; j < last && j < r + 2 * together; j += 2) {
+          const float sum = mine[j * result_pitch];
+          write(row0 + j, where, doubtful(sum) ? exact(row0 + j, own) : sum);
+        }
       }
     }
     __syncthreads();
