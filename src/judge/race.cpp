@@ -200,6 +200,8 @@ class Race {
       constexpr targets::Placement kOne[] = {targets::Placement::aligned};
       KW_CHECK(rules_.large->device->lay_out(*calls_, instance_, kOne, parts_));
       rules_.large->device->write(*calls_, 0, parts_);
+      // What the host drew stays there for all rounds.
+      parts_.tensors.assign(parts_.tensors.size(), Tensor());
     } else {
       const std::vector<targets::Placement> places(calls + 1, targets::Placement::aligned);
       KW_CHECK(calls_->lay_out(instance_, places, random_));

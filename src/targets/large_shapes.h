@@ -51,7 +51,8 @@ class LargeShapes {
   // As Calls::lay_out; what `parts` has recipes for takes no memory of the host.
   virtual Status lay_out(Calls& calls, const Instance& instance, std::span<const Placement> places,
                          const ops::Parts& parts) = 0;
-  // A call's inputs, of constants those of the first call: drawn before the kernel runs next.
+  // A call's inputs, of constants those of the first call: drawn before the kernel runs next. Where there is neither a
+  // recipe nor a tensor with elements, what was written before stays.
   virtual void write(Calls& calls, std::size_t call, const ops::Parts& parts) = 0;
   // The outputs of calls that had equal inputs, after they have run.
   virtual Result<Checked> check(LoadedKernel& kernel, const DeviceReference& reference, std::size_t first,

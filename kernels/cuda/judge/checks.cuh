@@ -46,8 +46,8 @@ __device__ inline void show(Found* found, int64_t i, double got, double expected
 }
 
 // To a kernel's input, or as doubles for a reference; the other one is null.
-extern "C" __global__ void __launch_bounds__(kThreads) kw_draw(float* to, double* wide, Drawn of, Layers layers,
-                                                               int64_t count) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    kw_draw(float* to, double* wide, Drawn of, Layers layers, int64_t count) {
   const double* ends = layers_here(layers);
   for (int64_t i = first_element(); i < count; i += step()) {
     const float value = drawn_at(of, ends, i);
@@ -57,8 +57,8 @@ extern "C" __global__ void __launch_bounds__(kThreads) kw_draw(float* to, double
 }
 
 // Is an input still what was drawn?
-extern "C" __global__ void __launch_bounds__(kThreads) kw_still_drawn(const uint32_t* x, Drawn of, Layers layers,
-                                                                      int64_t count, Found* found) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    kw_still_drawn(const uint32_t* x, Drawn of, Layers layers, int64_t count, Found* found) {
   const double* ends = layers_here(layers);
   for (int64_t i = first_element(); i < count; i += step()) {
     if (uint32_t(__float_as_int(drawn_at(of, ends, i))) != x[i]) note(found, i, count);
@@ -75,14 +75,14 @@ __device__ inline double number_at(const void* from, int64_t type, int64_t i) {
   return double(float(static_cast<const BFloat16*>(from)[i]));
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads) kw_widen(const void* from, int64_t type, double* to,
-                                                                int64_t count) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    kw_widen(const void* from, int64_t type, double* to, int64_t count) {
   for (int64_t i = first_element(); i < count; i += step()) to[i] = number_at(from, type, i);
 }
 
 // The same bits, where a NaN is any NaN; `bytes` of an element.
-extern "C" __global__ void __launch_bounds__(kThreads) kw_same(const uint8_t* a, const uint8_t* b, int64_t type,
-                                                               int64_t bytes, int64_t count, Found* found) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    kw_same(const uint8_t* a, const uint8_t* b, int64_t type, int64_t bytes, int64_t count, Found* found) {
   for (int64_t i = first_element(); i < count; i += step()) {
     bool same = true;
     if (bytes == 4) {
@@ -103,9 +103,9 @@ extern "C" __global__ void __launch_bounds__(kThreads) kw_same(const uint8_t* a,
 
 // Every element within floor + share * |expected|; ops/compare.h says what of NaN and infinities. `limit`: the largest
 // magnitude that rounds to a finite number of the type.
-extern "C" __global__ void __launch_bounds__(kThreads) kw_compare(const void* got, int64_t type, const double* expected,
-                                                                  double floor, double share, double limit,
-                                                                  int64_t count, Found* found) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    kw_compare(const void* got, int64_t type, const double* expected, double floor, double share, double limit,
+               int64_t count, Found* found) {
   double worst = 0;
   for (int64_t i = first_element(); i < count; i += step()) {
     const double is = number_at(got, type, i), wanted = expected[i];

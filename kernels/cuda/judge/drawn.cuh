@@ -2,8 +2,8 @@
 
 #include "../plain/common.cuh"
 
-// Typical inputs as kw draws them (Random::fill_normal and Drawn::fill in src), each element by itself and with the same
-// bits. Built with --fmad=false: every operation is rounded, as on the CPU.
+// Typical inputs as kw draws them (Random::fill_normal and Drawn::fill in src), each element by itself and with the
+// same bits. Built with --fmad=false: every operation is rounded, as on the CPU.
 struct Drawn {
   uint64_t key;
   int64_t uniform;     // else normal

@@ -207,7 +207,7 @@ void CudaDevice::write(targets::Calls& calls, std::size_t call, const ops::Parts
   for (std::size_t i = 0; i < parts.tensors.size(); ++i) {
     if (parts.recipes[i]) {
       ours.draw(call, i, *parts.recipes[i]);
-    } else {
+    } else if (parts.tensors[i].count() > 0) {
       ours.write(call, i, parts.tensors[i]);
     }
   }

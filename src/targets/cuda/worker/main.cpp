@@ -196,6 +196,7 @@ class Worker {
         worker_.memory_.give_back(region);
       }
       worker_.driver_.cuCtxSynchronize();
+      worker_.memory_.trim();  // gigabytes, which other workers need
     }
     api::Address take(std::int64_t size_bytes) {
       auto region = worker_.memory_.take(static_cast<std::size_t>(size_bytes));
