@@ -97,13 +97,13 @@ TEST(AlikeInputs, AreLikeTheCallBeforeInEachOfTheWays) {
 }
 
 // A kernel that keeps weights by some of them must meet others that are nearly the same.
-TEST(AlikeInputs, HaveWeightsThatDifferInOneElementOrInOneTensor) {
+TEST(AlikeInputs, HaveWeightsThatDifferInTwoElementsOrInOneTensor) {
   Task task = *suites::find_task("LayerNorm");
   task.lengths = {{"N", 1}, {"C", 1}, {"H", 2}, {"W", 40}};
   const ops::Graph graph = *ops::resolve(task);
   const std::vector<bool> constant = {false, true, true};
   Random random(5);
-  int one_element = 0, one_tensor = 0;
+  int two_elements = 0, one_tensor = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<Tensor> before = ops::draw_inputs(graph, ops::InputClass::typical, 2 * seed);
     std::vector<Tensor> now = ops::draw_inputs(graph, ops::InputClass::typical, 2 * seed + 1);
@@ -113,12 +113,12 @@ TEST(AlikeInputs, HaveWeightsThatDifferInOneElementOrInOneTensor) {
       for (std::int64_t i = 0; i < now[slot].count(); ++i) count += now[slot].real(i) != before[slot].real(i);
       return count;
     };
-    one_element += differing(1) == 1 && differing(2) == 1;
+    two_elements += differing(1) > 0 && differing(1) <= 2 && differing(2) > 0 && differing(2) <= 2;
     one_tensor += std::min(differing(1), differing(2)) == 0 && std::max(differing(1), differing(2)) > 30;
   }
-  EXPECT_GT(one_element, 3);
+  EXPECT_GT(two_elements, 3);
   EXPECT_GT(one_tensor, 3);
-  EXPECT_EQ(one_element + one_tensor, 20);
+  EXPECT_EQ(two_elements + one_tensor, 20);
 }
 
 TEST(AlikeInputs, HaveWeightsAsTheyAreBeforeAnythingIsLearnt) {

@@ -36,11 +36,11 @@ constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placemen
 constexpr std::uint64_t kSmallBytes = 1 << 14;
 constexpr std::size_t kManyTimesShapes = 6;
 // Every write of a watched call faults. One shape may have any number of outputs' elements, the others have few.
-constexpr std::int64_t kFewWatched = 160;
+constexpr std::int64_t kFewWatched = 256;
 constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
-constexpr int kShapesInTwo = 8;
+constexpr int kShapesInTwo = 12;
 // Of a crowd, in one go.
 constexpr std::size_t kTensorsAtOnce = 512;
 // An emulator is slow: one in this number.
@@ -298,12 +298,13 @@ class Examiner {
         .stage = VerdictStage::hidden, .about = {{"values", "typical"}, {"lengths", Json::object()}}, .typical = false};
     int in_two = 0;
     bool watched_many = false;
+    int watched = 0;
     std::vector<std::unique_ptr<ManyTimes>> ready;
     for (const Lengths& lengths : shapes) {
       if (in_two == kShapesInTwo && ready.size() == kManyTimesShapes) break;
       KW_TRY(Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
       if (in_two < kShapesInTwo && instance.constant_bytes() > 0) {
-        KW_CHECK(examine_two(instance, in_two++ % 2 == 1, asked));
+        KW_CHECK(examine_two(instance, in_two++ % 3 != 0, asked));
         if (rejected()) return {};
       }
       if (ready.size() == kManyTimesShapes) continue;
@@ -328,7 +329,9 @@ class Examiner {
       const bool few = output_elements(*run.instance) <= kFewWatched;
       if (!rejected() && (few || !watched_many)) {
         watched_many = watched_many || !few;
-        KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
+        // At the end of memory there is nothing behind an output.
+        const Placement place = watched++ % 3 == 1 ? Placement::at_end : Placement::shifted;
+        KW_TRY(Reason seen, run_watched(run, place, random_, &examined_.coverage.neighbours));
         found_in(asked, VerdictStage::guard, named(std::move(seen), *run.instance));
       }
       if (!rejected() && ready.size() == 2) {
@@ -432,8 +435,8 @@ class Examiner {
     return !rejected();
   }
 
-  // Two prepared instances with other weights take turns, in half of the cases nearly the same ones; then each gets the
-  // other's weights at its own address.
+  // Two prepared instances with other weights take turns, in two of three cases nearly the same ones; then each gets
+  // the other's weights at its own address.
   Status examine_two(const Instance& instance, bool nearly, const Asked& asked) {
     constexpr std::size_t kEach = 2;
     std::vector<Placement> places;

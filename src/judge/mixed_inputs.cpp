@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "ops/reach.h"
 #include "ops/workaday_data.h"
@@ -141,6 +142,7 @@ std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std
 
 void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
                    Random& random) {
+  constexpr int kElementsChanged = 2;
   std::vector<std::size_t> weights;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (constant[i] && inputs[i].dtype() == DType::float32 && inputs[i].count() > 0) weights.push_back(i);
@@ -149,11 +151,12 @@ void change_little(const std::vector<bool>& constant, const std::vector<Tensor>&
   const bool whole = weights.size() > 1 && random.chance(0.5);
   const std::size_t only = random.pick(weights);
   for (const std::size_t i : weights) {
-    const auto at = static_cast<std::size_t>(random.integer(0, inputs[i].count() - 1));
-    const float own = inputs[i].as<float>()[at];
     if (whole && i == only) continue;
-    inputs[i] = others[i];
-    if (!whole) inputs[i].as<float>()[at] = own;
+    const Tensor own = std::exchange(inputs[i], others[i]);
+    for (int k = 0; k < kElementsChanged && !whole; ++k) {
+      const auto at = static_cast<std::size_t>(random.integer(0, own.count() - 1));
+      inputs[i].as<float>()[at] = own.as<float>()[at];
+    }
   }
 }
 

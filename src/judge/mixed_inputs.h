@@ -33,7 +33,7 @@ void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, cons
 // or matrices of few numbers or with many zeros.
 std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random);
 
-// Constants become the others' but for one element of each, or for all of one of them.
+// Constants become the others' but for two elements of each, or for all of one of them.
 void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
                    Random& random);
 
