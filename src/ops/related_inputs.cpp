@@ -24,6 +24,7 @@ void transpose(Tensor& tensor) {
 
 void relate_inputs(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
   constexpr double kShare = 0.2;
+  const bool each_alone = patterns_of(graph).one_sign;
   for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
     const std::size_t k = i + 1;
     const auto free = [&](std::size_t slot) { return graph.inputs[slot].role == Role::input; };
@@ -54,7 +55,8 @@ void relate_inputs(const Graph& graph, std::vector<Tensor>& tensors, Random& ran
       if (alone) to[at] = own;
       continue;
     }
-    if (chosen < 0.76) {
+    // Not where results are summed: few different numbers that are not short drift.
+    if (chosen < 0.76 && each_alone) {
       for (std::size_t m = 0; m < to.size(); ++m) {
         const float value = chosen < 0.61   ? 2 * from[m]
                             : chosen < 0.66 ? from[to.size() - 1 - m]
