@@ -1,7 +1,7 @@
 // The judge under siege: how many wrong and cheating kernels does it accept?
 //
 //   kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] [--json]
-//            [--show] [--reasons] [--draws]
+//            [--show] [--reasons] [--draws] [--by-hand FILE]
 //
 // Right kernels of tasks drawn from the suites are made wrong only where a drawn trigger holds (siege_triggers.h), or
 // cheat with drawn parameters (siege_attacks.h). Every run draws new ones unless --seed is given. For each class it
@@ -9,8 +9,9 @@
 // often the trigger holds. --log appends every outcome to a file, a JSON object a line, so that thousands can be laid
 // siege with in pieces and a run that was stopped loses nothing; --sum prints the table of such a file. --show prints
 // each attack that was accepted, --reasons why others were not. --draws builds no kernels: triggers of lengths and
-// values are held against what examinations draw, some thousand a minute (siege_attacks.h). The machine should have
-// nothing else to do for the classes that are timed.
+// values are held against what examinations draw, some thousand a minute (siege_attacks.h). --by-hand judges the
+// attacks of a file that people wrote (siege_by_hand.txt), each --count times, and prints how often each was accepted.
+// The machine should have nothing else to do for the classes that are timed.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -25,6 +26,7 @@
 #include "judge/judge.h"
 #include "judge/secret.h"
 #include "siege_attacks.h"
+#include "siege_by_hand.h"
 #include "suites/catalog.h"
 
 namespace kw::siege {
@@ -42,7 +44,8 @@ struct Options {
   bool json = false;
   bool show = false;
   bool reasons = false;
-  bool draws = false;  // no kernels: does what an examination draws meet the trigger?
+  bool draws = false;   // no kernels: does what an examination draws meet the trigger?
+  std::string by_hand;  // a file of attacks, instead of drawn ones
 };
 
 struct Tally {
@@ -243,8 +246,61 @@ Status run_by_draws(const Options& options, const std::vector<Subject>& subjects
   return {};
 }
 
+// Each attack of a file, --count times; with --task only those of one task.
+Status try_by_hand(const Options& options, Random& random) {
+  KW_TRY(const std::vector<ByHand> all, read_by_hand(options.by_hand));
+  KW_TRY(judge::Judge judge, judge::Judge::open());
+  const int count = std::max(options.count, 1);
+  std::vector<Subject> subjects;
+  std::vector<const ByHand*> attacks;
+  for (const ByHand& one : all) {
+    if (!options.task.empty() && one.task != options.task) continue;
+    KW_TRY(const Task task, suites::find_task(one.task));
+    KW_TRY(Subject subject, make_subject(task, random));
+    subjects.push_back(std::move(subject));
+    attacks.push_back(&one);
+  }
+  std::vector<judge::Case> cases;
+  for (int i = 0; i < count * std::ssize(attacks); ++i) {
+    const auto which = static_cast<std::size_t>(i) % attacks.size();
+    judge::Case& one = cases.emplace_back();
+    one.task = &subjects[which].task;
+    one.source = {"attack.cpp", fmt::format("// {}\n", i) + source_of(*attacks[which], subjects[which].plain)};
+    one.settings = {{"flags", "-O1"}};
+    one.timed = false;
+  }
+  std::vector<Tally> tallies(attacks.size());
+  std::vector<std::string> reasons(attacks.size());
+  judge::judge_batch(judge, cases, [&](std::size_t index, const Result<Verdict>& verdict) {
+    const std::size_t which = index % attacks.size();
+    // What a kernel may not call is found before it is loaded.
+    const bool built = verdict.ok() && verdict->errors.empty();
+    if (!built || !verdict->accepted())
+      reasons[which] = verdict.ok() ? text_of(verdict->reason) : verdict.error().message;
+    if (!built) reasons[which] = "did not build: " + reasons[which];
+    tallies[which].count += built;
+    tallies[which].accepted += built && verdict->accepted();
+    write_log(options.log, {{"class", "by hand"},
+                            {"task", attacks[which]->task},
+                            {"what", attacks[which]->what},
+                            {"measure", -1},
+                            {"accepted", built && verdict->accepted()},
+                            {"reason", reasons[which]}});
+  });
+  Tally sum;
+  for (std::size_t i = 0; i < attacks.size(); ++i) {
+    fmt::print("{} of {} accepted  {}: {}{}\n", tallies[i].accepted, tallies[i].count, attacks[i]->task,
+               attacks[i]->what, reasons[i].empty() || !options.reasons ? "" : " | " + reasons[i]);
+    sum.accepted += tallies[i].accepted;
+    sum.count += tallies[i].count;
+  }
+  fmt::print("all  {}\n", sum.text());
+  return {};
+}
+
 Status run(const Options& options) {
   Random random(options.seed);
+  if (!options.by_hand.empty()) return try_by_hand(options, random);
   if (options.draws) {
     KW_TRY(const std::vector<Subject> subjects, draw_subjects(options.tasks, options.task, random));
     return run_by_draws(options, subjects, random);
@@ -302,12 +358,14 @@ int main_of(const std::vector<std::string>& arguments) {
       options.show = options.reasons = true;
     } else if (flag == "--draws") {
       options.draws = true;
+    } else if (flag == "--by-hand") {
+      options.by_hand = value();
     } else if (flag == "--show") {
       options.show = true;
     } else {
       fmt::print(stderr,
                  "kw_siege [--class NAMES] [--count N] [--tasks N] [--task NAME] [--seed N] [--log FILE] [--sum FILE] "
-                 "[--json] [--show] [--reasons] [--draws]\n");
+                 "[--json] [--show] [--reasons] [--draws] [--by-hand FILE]\n");
       return 2;
     }
   }

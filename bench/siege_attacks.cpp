@@ -71,7 +71,7 @@ World world_of_lengths(const Task& task, std::vector<std::size_t>& varying, Rand
   std::vector<std::string> names;
   const Values at_home = axes_of(*own, &names);
   std::vector<Values> samples;
-  for (int i = 0; i < 4 * kSamples && std::ssize(samples) < kSamples; ++i) {
+  for (int i = 0; i < 8 * kSamples && std::ssize(samples) < 2 * kSamples; ++i) {
     Lengths lengths = task.lengths;
     for (auto& [name, value] : lengths) {
       value = static_cast<std::int64_t>(std::exp(random.uniform(0, std::log(4.0 * static_cast<double>(value) + 1))));
@@ -89,7 +89,9 @@ World world_of_lengths(const Task& task, std::vector<std::size_t>& varying, Rand
     return some;
   };
   for (std::size_t i : varying) world.variables.push_back(names[i]);
-  for (const Values& one : samples) world.samples.push_back(chosen(one));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    (i % 2 == 0 ? world.samples : world.others).push_back(chosen(samples[i]));
+  }
   world.never = {chosen(at_home)};
   return world;
 }
@@ -124,27 +126,30 @@ void add_world_of_values(Subject& subject, const ops::Graph& graph, Random& rand
   // Of a few elements many draws: one number is no share of typical ones.
   std::vector<float> typical;
   std::int64_t count = 0;
-  while (typical.size() < kSamples) {
+  while (typical.size() < 2 * kSamples) {
     const std::vector<Tensor> drawn = ops::draw_inputs(graph, ops::InputClass::typical, random.bits());
     const auto elements = drawn[static_cast<std::size_t>(subject.value_input)].as<float>();
     if (elements.empty()) return;
     count = std::ssize(elements);
     typical.insert(typical.end(), elements.begin(), elements.end());
   }
-  const auto any_typical = [&] {
-    return typical[static_cast<std::size_t>(random.integer(0, std::ssize(typical) - 1))];
+  // Those that measure are none of those that constants are taken from.
+  const auto any_typical = [&](bool measures) {
+    const std::int64_t half = std::ssize(typical) / 2;
+    return typical[static_cast<std::size_t>(random.integer(0, half - 1) + (measures ? half : 0))];
   };
   subject.values.variables = {"exponent", "sign", "mantissa", "tie", "position", "left"};
-  for (int i = 0; i < kSamples; ++i) {
+  for (int i = 0; i < 2 * kSamples; ++i) {
+    const bool measures = i >= kSamples;
     const std::int64_t position = random.integer(0, count - 1);
-    float x = any_typical();
+    float x = any_typical(measures);
     if (i % 2 == 1) {
       x = static_cast<float>(random.sign() * std::exp2(random.uniform(-149, 128)));
       if (domain != nullptr && !(x >= domain->low && x <= domain->high)) continue;
       if (std::isinf(x)) continue;
     }
-    const float before = random.chance(0.1) ? x : any_typical();
-    subject.values.samples.push_back(parts_of(x, before, position, count));
+    const float before = random.chance(0.1) ? x : any_typical(measures);
+    (measures ? subject.values.others : subject.values.samples).push_back(parts_of(x, before, position, count));
   }
   for (int exponent = -149; exponent <= 127; ++exponent) {
     const double middle = 1.5 * std::exp2(exponent);
@@ -156,39 +161,9 @@ void add_world_of_values(Subject& subject, const ops::Graph& graph, Random& rand
   }
 }
 
-// What every attack is made of: the right kernel, and how an output becomes wrong at a place in [0, 1).
-std::string beginning(const Subject& subject) {
-  return "#include <kernelwright.h>\n#define kw_run kw_right\n" + subject.plain + R"(
-#undef kw_run
-[[maybe_unused]] static void spoil(kw_call* call, double place) {
-  kw_tensor* output = &call->outputs[0];
-  int64_t count = 1;
-  for (int i = 0; i < output->rank; ++i) count *= output->shape[i];
-  if (count == 0) return;
-  const int64_t at = std::min(count - 1, (int64_t)(place * (double)count));
-  if (output->dtype == KW_FLOAT32) {
-    float* element = (float*)output->data + at;
-    *element = std::isfinite(*element) ? *element * 1.5f + 1 : 0;
-  } else if (output->dtype == KW_FLOAT64) {
-    ((double*)output->data)[at] += 1 + ((double*)output->data)[at] / 2;
-  } else if (output->dtype == KW_BOOL) {
-    ((uint8_t*)output->data)[at] ^= 1;
-  } else if (output->dtype == KW_INT64 || output->dtype == KW_UINT64) {
-    ((uint64_t*)output->data)[at] += 1;
-  } else if (output->dtype == KW_INT32 || output->dtype == KW_UINT32) {
-    ((uint32_t*)output->data)[at] += 1;
-  } else if (output->dtype == KW_INT8 || output->dtype == KW_UINT8) {
-    ((uint8_t*)output->data)[at] += 1;
-  } else {
-    ((uint16_t*)output->data)[at] ^= 0x0300;
-  }
-}
-)" + trigger_functions();
-}
-
 // Wrong at a place where a condition on the call holds; `before` stands in front of it.
 std::string wrong_where(const Subject& subject, const std::string& before, const std::string& condition, double place) {
-  return beginning(subject) + fmt::format(R"(
+  return beginning(subject.plain) + fmt::format(R"(
 KW_EXPORT int kw_run(kw_call* call) {{
   {}
   const bool wrong = {};
@@ -197,7 +172,7 @@ KW_EXPORT int kw_run(kw_call* call) {{
   return status;
 }}
 )",
-                                          before, condition, place);
+                                                before, condition, place);
 }
 
 Attack with_trigger(const Subject& subject, const World& world, const std::string& before, Random& random) {
@@ -217,7 +192,7 @@ std::optional<Attack> wrong_lengths(const Subject& subject, Random& random) {
 }
 
 std::string value_attack(const Subject& subject, const std::string& condition) {
-  return beginning(subject) + fmt::format(R"(
+  return beginning(subject.plain) + fmt::format(R"(
 static double marked(const kw_call* call) {{
   const kw_tensor& tensor = call->inputs[{}];
   const float* x = (const float*)tensor.data;
@@ -242,7 +217,7 @@ KW_EXPORT int kw_run(kw_call* call) {{
   return status;
 }}
 )",
-                                          subject.value_input, condition);
+                                                subject.value_input, condition);
 }
 
 std::optional<Attack> wrong_values(const Subject& subject, Random& random) {
@@ -260,14 +235,15 @@ std::optional<Attack> wrong_binade(const Subject& subject, Random& random) {
 
 std::optional<Attack> wrong_by_history(const Subject& subject, Random& random) {
   World world{.variables = {"number", "in_a_row", "same_place", "same_input"}, .samples = {}, .never = {{1, 1, 0, 0}}};
-  for (int i = 0; i < kSamples; ++i) {
+  for (int i = 0; i < 2 * kSamples; ++i) {
     const double number = std::exp(random.uniform(0, std::log(4000.0)));
     const double row = std::exp(random.uniform(0, std::log(number)));
     const auto calls = static_cast<std::int64_t>(number);
     // Before the first call there is none that had the same place or inputs.
     const std::int64_t can_repeat = calls > 1;
-    world.samples.push_back(
-        {calls, static_cast<std::int64_t>(row), random.integer(0, can_repeat), random.integer(0, can_repeat)});
+    (i % 2 == 0 ? world.samples : world.others)
+        .push_back(
+            {calls, static_cast<std::int64_t>(row), random.integer(0, can_repeat), random.integer(0, can_repeat)});
   }
   return with_trigger(subject, world, R"(static int64_t number = 0, in_a_row = 0, last_count = -1;
   static const void* last_place = nullptr;
@@ -285,9 +261,10 @@ std::optional<Attack> wrong_by_history(const Subject& subject, Random& random) {
 // Addresses of a tensor and of the output: inside the page, the page's number, and how they lie to each other.
 std::optional<Attack> wrong_at_addresses(const Subject& subject, const std::string& tensor, Random& random) {
   World world{.variables = {"inside", "out_inside", "page", "distance"}, .samples = {}, .never = {}};
-  for (int i = 0; i < kSamples; ++i) {
-    world.samples.push_back({random.integer(0, 1023) * 4, random.integer(0, 1023) * 4, random.integer(0, 0xffff),
-                             random.integer(0, 0xffff)});
+  for (int i = 0; i < 2 * kSamples; ++i) {
+    (i % 2 == 0 ? world.samples : world.others)
+        .push_back({random.integer(0, 1023) * 4, random.integer(0, 1023) * 4, random.integer(0, 0xffff),
+                    random.integer(0, 0xffff)});
   }
   return with_trigger(subject, world,
                       fmt::format(R"(const auto a = (uint64_t){}.data, y = (uint64_t)call->outputs[0].data;
@@ -336,7 +313,7 @@ std::optional<Attack> shared_state(const Subject& subject, Random& random) {
   if (by_address) key += fmt::format(" ^ (uint64_t)call->inputs[{}].data", weight);
   if (by_count) key += fmt::format(" ^ (uint64_t)call->inputs[{}].count << 48", weight);
   // What is found is used as it is; a copy that is too short is no fault of memory.
-  std::string source = beginning(subject) + fmt::format(R"(
+  std::string source = beginning(subject.plain) + fmt::format(R"(
 struct Copy {{
   uint64_t key = ~0ull;
   int64_t count = 0;
@@ -363,7 +340,7 @@ static Copy* keep(uint64_t key, const kw_tensor& tensor) {{
   return one;
 }}
 )",
-                                                        entries);
+                                                              entries);
   if (in_prepare) {
     source += fmt::format(R"(
 KW_EXPORT int kw_prepare(kw_call* call) {{
@@ -407,7 +384,7 @@ std::optional<Attack> rewritten_neighbours(const Subject& subject, Random& rando
   const bool behind = random.chance(0.5);
   const auto block = std::int64_t{1} << random.integer(4, 12);
   return Attack{.what = fmt::format("{} bytes {}, within {} bytes", bytes, behind ? "behind" : "before", block),
-                .source = beginning(subject) + fmt::format(R"(
+                .source = beginning(subject.plain) + fmt::format(R"(
 KW_EXPORT int kw_run(kw_call* call) {{
   const int status = kw_right(call);
   const kw_tensor& output = call->outputs[0];
@@ -422,7 +399,7 @@ KW_EXPORT int kw_run(kw_call* call) {{
   return status;
 }}
 )",
-                                                           bytes, behind, block)};
+                                                                 bytes, behind, block)};
 }
 
 std::optional<Attack> leaks(const Subject& subject, Random& random) {
@@ -455,7 +432,7 @@ std::optional<Attack> low_precision(const Subject& subject, Random& random) {
   const double zeros = random.uniform(0.01, 0.5);
   return Attack{
       .what = fmt::format("{} bits{}", bits, looks ? fmt::format(" where less than {:.2f} are zero", zeros) : ""),
-      .source = beginning(subject) + fmt::format(R"(
+      .source = beginning(subject.plain) + fmt::format(R"(
 KW_EXPORT int kw_run(kw_call* call) {{
   auto& tensor = const_cast<kw_tensor&>(call->inputs[{0}]);
   const float* x = (const float*)tensor.data;
@@ -476,7 +453,7 @@ KW_EXPORT int kw_run(kw_call* call) {{
   return status;
 }}
 )",
-                                                 subject.value_input, looks, zeros, bits)};
+                                                       subject.value_input, looks, zeros, bits)};
 }
 
 // Right until the calls look like timed ones; then every element is off by a share of itself.
@@ -486,7 +463,7 @@ std::optional<Attack> wrong_when_timed(const Subject& subject, Random& random) {
   const double error = std::exp2(random.uniform(-13, -3));
   const auto of = random.integer(1, 4);
   return Attack{.what = fmt::format("off by {:.1e} in {} of 4 calls after {} like ones", error, of, after),
-                .source = beginning(subject) + fmt::format(R"(
+                .source = beginning(subject.plain) + fmt::format(R"(
 KW_EXPORT int kw_run(kw_call* call) {{
   static int64_t in_a_row = 0, last_count = -1;
   static uint64_t random = 88172645463325252ull;
@@ -504,7 +481,7 @@ KW_EXPORT int kw_run(kw_call* call) {{
   return status;
 }}
 )",
-                                                           after, of, 1 + error),
+                                                                 after, of, 1 + error),
                 .timed = true,
                 .budget_s = random.pick({0.06, 0.3})};
 }
@@ -524,7 +501,7 @@ std::optional<Attack> hidden_work(const Subject& subject, Random& random) {
   const double spread = random.uniform(0, 1);
   return Attack{
       .what = fmt::format("{:.2f} of the work in {:.2f} of the turns, varied by {:.2f}", share, chance, spread),
-      .source = beginning(subject) + parts +
+      .source = beginning(subject.plain) + parts +
                 fmt::format(R"(
 static double random_number() {{
   static uint64_t state = 88172645463325252ull;
@@ -573,6 +550,35 @@ KW_EXPORT int kw_run(kw_call* call) {{
 }
 
 }  // namespace
+
+std::string beginning(const std::string& plain) {
+  return "#include <kernelwright.h>\n#define kw_run kw_right\n" + plain + R"(
+#undef kw_run
+[[maybe_unused]] static void spoil(kw_call* call, double place) {
+  kw_tensor* output = &call->outputs[0];
+  int64_t count = 1;
+  for (int i = 0; i < output->rank; ++i) count *= output->shape[i];
+  if (count == 0) return;
+  const int64_t at = std::min(count - 1, (int64_t)(place * (double)count));
+  if (output->dtype == KW_FLOAT32) {
+    float* element = (float*)output->data + at;
+    *element = std::isfinite(*element) ? *element * 1.5f + 1 : 0;
+  } else if (output->dtype == KW_FLOAT64) {
+    ((double*)output->data)[at] += 1 + ((double*)output->data)[at] / 2;
+  } else if (output->dtype == KW_BOOL) {
+    ((uint8_t*)output->data)[at] ^= 1;
+  } else if (output->dtype == KW_INT64 || output->dtype == KW_UINT64) {
+    ((uint64_t*)output->data)[at] += 1;
+  } else if (output->dtype == KW_INT32 || output->dtype == KW_UINT32) {
+    ((uint32_t*)output->data)[at] += 1;
+  } else if (output->dtype == KW_INT8 || output->dtype == KW_UINT8) {
+    ((uint8_t*)output->data)[at] += 1;
+  } else {
+    ((uint16_t*)output->data)[at] ^= 0x0300;
+  }
+}
+)" + trigger_functions();
+}
 
 Result<Subject> make_subject(const Task& task, Random& random) {
   Subject subject{.task = task};

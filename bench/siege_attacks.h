@@ -28,6 +28,10 @@ struct Subject {
 
 Result<Subject> make_subject(const Task& task, Random& random);
 
+// What every attack is made of: the right kernel as kw_right, and `spoil`, which makes an element of the first output
+// wrong at a place in [0, 1).
+std::string beginning(const std::string& plain);
+
 struct Attack {
   std::string what;     // its trigger, or its parameters
   double measure = -1;  // how often the trigger holds; -1: it has none

@@ -135,9 +135,10 @@ class Drawing {
 Trigger draw_trigger(const World& world, Random& random) {
   for (;;) {
     const Condition drawn = Drawing(world, random).condition(2);
-    const auto holding = std::ranges::count_if(world.samples, drawn.of);
-    const double share = static_cast<double>(holding) / static_cast<double>(world.samples.size());
-    if (holding == 0 || share > 0.5 || std::ranges::any_of(world.never, drawn.of)) continue;
+    const auto holding = static_cast<double>(std::ranges::count_if(world.others, drawn.of));
+    const double share = holding / static_cast<double>(std::max<std::size_t>(world.others.size(), 1));
+    if (std::ranges::none_of(world.samples, drawn.of) || share > 0.5 || std::ranges::any_of(world.never, drawn.of))
+      continue;
     return {drawn.code, share, drawn.of};
   }
 }

@@ -4,7 +4,7 @@
 //
 // Nothing here knows what the judge draws. An expression may be any combination of its variables by twelve operators,
 // its constants are taken from what the expression itself gives on samples of ordinary use, and how often it holds
-// there is measured on other samples.
+// there is measured on others.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,20 @@ using Values = std::vector<std::int64_t>;
 struct World {
   std::vector<std::string> variables;
   std::vector<Values> samples;
+  // Drawn like them, for how often a trigger holds: its constants are of the samples, where one number that was drawn
+  // twice would count for many.
+  std::vector<Values> others;
   // Where a trigger must not hold: there everybody looks first.
   std::vector<Values> never;
 };
 
 struct Trigger {
   std::string code;    // a C++ expression of bool, over the world's variables
-  double measure = 0;  // the share of samples for which it holds
+  double measure = 0;  // the share of the world's other samples for which it holds
   std::function<bool(const Values&)> holds;
 };
 
-// Holds for some samples of the world, for at most half of them, and for none of `never`.
+// Holds for some samples of the world, for at most half of the others, and for none of `never`.
 Trigger draw_trigger(const World& world, Random& random);
 
 // What the code of triggers calls.

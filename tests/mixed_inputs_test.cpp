@@ -55,6 +55,8 @@ TEST(AlikeInputs, AreLikeTheCallBeforeInEachOfTheWays) {
   Random random(3);
   const std::vector<Tensor> before = ops::draw_inputs(graph, ops::InputClass::typical, 1);
   const auto a = before[0].as<float>(), b = before[1].as<float>();
+  const ops::WideTensor answer = (*ops::evaluate(graph, before))[0];
+  int fed_back = 0, nearly = 0, in_order = 0, plain = 0;
   int same_first = 0, same_second = 0, one_differs = 0, doubled = 0, negated = 0, exchanged = 0, sorted_alike = 0;
   const auto differing = [](auto one, auto other) {
     std::size_t count = 0;
@@ -63,13 +65,18 @@ TEST(AlikeInputs, AreLikeTheCallBeforeInEachOfTheWays) {
   };
   for (std::size_t way = 0; way < kWaysAlike; ++way) {
     std::vector<Tensor> now = ops::draw_inputs(graph, ops::InputClass::typical, 2);
-    make_alike(graph, constant, before, way, now, random);
+    make_alike(graph, constant, before, &answer, way, now, random);
     const auto x = now[0].as<float>(), y = now[1].as<float>();
     same_first += differing(a, x) == 0;
     same_second += differing(b, y) == 0;
     one_differs += differing(a, x) == 1 && differing(b, y) == 0;
     doubled += std::ranges::equal(x, a, [](float p, float q) { return p == 2 * q; });
     negated += std::ranges::equal(x, a, [](float p, float q) { return p == -q; });
+    fed_back += std::ranges::equal(x, answer.reals, [](float p, double q) { return p == static_cast<float>(q); });
+    nearly += differing(a, x) > a.size() / 2 &&
+              std::ranges::equal(x, a, [](float p, float q) { return std::fabs(p - q) <= 1e-3F * std::fabs(q); });
+    in_order += std::ranges::is_sorted(x) && x.front() < x.back();
+    plain += std::ranges::all_of(x, [&](float p) { return p == x[0]; });
     exchanged += differing(a, y) == 0 && differing(b, x) == 0;
     std::vector<float> p(a.begin(), a.end()), q(x.begin(), x.end());
     std::ranges::sort(p);
@@ -77,12 +84,55 @@ TEST(AlikeInputs, AreLikeTheCallBeforeInEachOfTheWays) {
     sorted_alike += p == q && differing(a, x) > 0;
   }
   EXPECT_EQ(same_first, 1);
-  EXPECT_EQ(same_second, 7) << "all ways but two";
+  EXPECT_EQ(same_second, 10) << "all ways but two";
   EXPECT_EQ(one_differs, 1);
   EXPECT_EQ(doubled, 1);
   EXPECT_EQ(negated, 1);
   EXPECT_EQ(exchanged, 1);
-  EXPECT_EQ(sorted_alike, 1) << "turned round";
+  EXPECT_EQ(sorted_alike, 2) << "turned round, and in order";
+  EXPECT_EQ(in_order, 1);
+  EXPECT_EQ(nearly, 1);
+  EXPECT_EQ(fed_back, 1);
+  EXPECT_EQ(plain, 1);
+}
+
+// A kernel that keeps weights by some of them must meet others that are nearly the same.
+TEST(AlikeInputs, HaveWeightsThatDifferInTwoElementsOrInOneTensor) {
+  Task task = *suites::find_task("LayerNorm");
+  task.lengths = {{"N", 1}, {"C", 1}, {"H", 2}, {"W", 40}};
+  const ops::Graph graph = *ops::resolve(task);
+  const std::vector<bool> constant = {false, true, true};
+  Random random(5);
+  int two_elements = 0, one_tensor = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<Tensor> before = ops::draw_inputs(graph, ops::InputClass::typical, 2 * seed);
+    std::vector<Tensor> now = ops::draw_inputs(graph, ops::InputClass::typical, 2 * seed + 1);
+    change_little(constant, before, now, random);
+    const auto differing = [&](std::size_t slot) {
+      int count = 0;
+      for (std::int64_t i = 0; i < now[slot].count(); ++i) count += now[slot].real(i) != before[slot].real(i);
+      return count;
+    };
+    two_elements += differing(1) > 0 && differing(1) <= 2 && differing(2) > 0 && differing(2) <= 2;
+    one_tensor += std::min(differing(1), differing(2)) == 0 && std::max(differing(1), differing(2)) > 30;
+  }
+  EXPECT_GT(two_elements, 3);
+  EXPECT_GT(one_tensor, 3);
+  EXPECT_EQ(two_elements + one_tensor, 20);
+}
+
+TEST(AlikeInputs, HaveWeightsAsTheyAreBeforeAnythingIsLearnt) {
+  Task task = *suites::find_task("LayerNorm");
+  task.lengths = {{"N", 1}, {"C", 1}, {"H", 2}, {"W", 6}};
+  const ops::Graph graph = *ops::resolve(task);
+  Random random(5);
+  const auto all = [&](std::size_t crowd, std::size_t slot, float wanted) {
+    const std::vector<Tensor> weights = draw_weights(graph, crowd, 1, random);
+    return std::ranges::all_of(weights[slot].as<float>(), [&](float value) { return value == wanted; });
+  };
+  EXPECT_FALSE(all(0, 1, 1));
+  EXPECT_TRUE(all(1, 1, 1)) << "scales";
+  EXPECT_TRUE(all(1, 2, 0)) << "shifts";
 }
 
 }  // namespace

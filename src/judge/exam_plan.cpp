@@ -28,6 +28,8 @@ constexpr std::int64_t kCheapOwnElements = 1 << 15;
 constexpr std::size_t kCrowds = 8, kMostInCrowd = 96;
 constexpr std::int64_t kFewInPattern = 48, kMostInPattern = 2048;
 constexpr double kCrowdFlops = 1.6e7, kCrowdElements = 5e5;
+// Weights are drawn once for a crowd, but each reference reads them.
+constexpr double kWeightShare = 0.3;
 // Of this number of candidates for a crowd's shape, the cheapest is taken.
 constexpr int kShapesLookedAt = 3;
 // Shares of a crowd's sets. What is left are typical ones, each like the one before in a way (mixed_inputs.h).
@@ -108,7 +110,9 @@ std::vector<Cheap> cheap_shapes(const std::vector<PlannedCase>& plan, const Task
     const auto graph = ops::resolve(task, one.lengths);
     if (!graph.ok() || graph->inputs.empty()) continue;
     double elements = 0;
-    for (const ops::GraphInput& input : graph->inputs) elements += static_cast<double>(input.type.shape.count());
+    for (const ops::GraphInput& input : graph->inputs) {
+      elements += (input.role == Role::input ? 1 : kWeightShare) * static_cast<double>(input.type.shape.count());
+    }
     for (std::size_t i = 0; i < graph->outputs.size(); ++i) {
       elements += static_cast<double>(graph->output_type(i).shape.count());
     }

@@ -35,17 +35,25 @@ constexpr auto kMostReferenceTime = 250ms;
 constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placement::shifted};
 // Many calls in a row are for shapes with no more elements than this.
 constexpr std::uint64_t kSmallBytes = 1 << 14;
-constexpr std::size_t kWatchedShapes = 6;
+constexpr std::size_t kManyTimesShapes = 6;
+// Every write of a watched call faults. One shape may have any number of outputs' elements, the others have few.
+constexpr std::int64_t kFewWatched = 256;
 constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
-constexpr int kShapesInTwo = 8;
+constexpr int kShapesInTwo = 12;
 // Of a crowd, in one go.
 constexpr std::size_t kTensorsAtOnce = 512;
 // An emulator is slow: one in this number.
 constexpr std::size_t kCrowdsOnEmulators = 4;
 // Two instances keep memory at once.
 constexpr std::uint64_t kManyCalls = 2;
+
+std::int64_t output_elements(const Instance& instance) {
+  std::int64_t elements = 0;
+  for (const TensorType& type : instance.outputs) elements += type.shape.count();
+  return elements;
+}
 
 std::int64_t first_difference(const Tensor& a, const Tensor& b) {
   if (a.type() != b.type()) return 0;
@@ -150,23 +158,17 @@ class Examiner {
     };
     std::vector<Drawn> calls;
     const auto begin = Clock::now();
-    const std::vector<Tensor> weights = ops::draw_inputs(instance.graph, ops::InputClass::typical, secret());
-    const auto with_weights = [&](std::vector<Tensor>& inputs) {
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (instance.constant[i]) inputs[i] = weights[i];
-      }
-    };
+    const std::vector<Tensor> weights = draw_weights(instance.graph, crowd_++, secret(), random_);
     const std::size_t first_way = random_.bits() % kWaysAlike;
     for (const PlannedCrowd::Set& set : sets) {
       const bool typical = set.input_class == ops::InputClass::typical;
       const auto change = [&](std::vector<Tensor>& drawn) {
-        with_weights(drawn);
         if (!typical || calls.empty() || calls.back().input_class != ops::InputClass::typical) return;
-        make_alike(instance.graph, instance.constant, calls.back().inputs, first_way + calls.size(), drawn, random_);
+        make_alike(instance.graph, instance.constant, calls.back().inputs, &calls.back().expected[0],
+                   first_way + calls.size(), drawn, random_);
       };
-      std::vector<Tensor> inputs =
-          ops::draw_inputs(instance.graph, set.input_class, secret(), {.change = change, .turn = set.turn});
-      with_weights(inputs);
+      std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, set.input_class, secret(),
+                                                    {.change = change, .turn = set.turn, .weights = &weights});
       auto expected = ops::evaluate(instance.graph, inputs);
       if (!expected.ok()) continue;
       note_coverage({.lengths = crowd.lengths, .hidden = crowd.hidden, .threads = crowd.threads},
@@ -301,16 +303,17 @@ class Examiner {
     const Asked asked{
         .stage = VerdictStage::hidden, .about = {{"values", "typical"}, {"lengths", Json::object()}}, .typical = false};
     int in_two = 0;
+    bool watched_many = false;
+    int watched = 0;
     std::vector<std::unique_ptr<ManyTimes>> ready;
     for (const Lengths& lengths : shapes) {
-      if (in_two == kShapesInTwo && ready.size() == kWatchedShapes) break;
+      if (in_two == kShapesInTwo && ready.size() == kManyTimesShapes) break;
       KW_TRY(Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
       if (in_two < kShapesInTwo && instance.constant_bytes() > 0) {
-        ++in_two;
-        KW_CHECK(examine_two(instance, asked));
+        KW_CHECK(examine_two(instance, in_two++ % 3 != 0, asked));
         if (rejected()) return {};
       }
-      if (ready.size() == kWatchedShapes) continue;
+      if (ready.size() == kManyTimesShapes) continue;
       auto many = std::make_unique<ManyTimes>(ManyTimes{.instance = std::move(instance), .run = {}});
       KW_TRY(const bool good, prepare_run(*many, asked));
       if (rejected()) return {};
@@ -329,8 +332,12 @@ class Examiner {
         KW_TRY(Reason reason, run_in_place(run, random_));
         found_in(asked, VerdictStage::behaviour, named(std::move(reason), *run.instance));
       }
-      if (!rejected()) {
-        KW_TRY(Reason seen, run_watched(run, random_, &examined_.coverage.neighbours));
+      const bool few = output_elements(*run.instance) <= kFewWatched;
+      if (!rejected() && (few || !watched_many)) {
+        watched_many = watched_many || !few;
+        // At the end of memory there is nothing behind an output.
+        const Placement place = watched++ % 3 == 1 ? Placement::at_end : Placement::shifted;
+        KW_TRY(Reason seen, run_watched(run, place, random_, &examined_.coverage.neighbours));
         found_in(asked, VerdictStage::guard, named(std::move(seen), *run.instance));
       }
       if (!rejected() && ready.size() == 2) {
@@ -434,8 +441,9 @@ class Examiner {
     return !rejected();
   }
 
-  // Two prepared instances with other weights take turns; then each gets the other's weights at its own address.
-  Status examine_two(const Instance& instance, const Asked& asked) {
+  // Two prepared instances with other weights take turns, in two of three cases nearly the same ones; then each gets
+  // the other's weights at its own address.
+  Status examine_two(const Instance& instance, bool nearly, const Asked& asked) {
     constexpr std::size_t kEach = 2;
     std::vector<Placement> places;
     for (std::size_t i = 0; i < 2 * kEach; ++i) places.push_back(random_.pick(kPlaces));
@@ -443,6 +451,7 @@ class Examiner {
     std::vector<std::vector<ops::WideTensor>> expected;
     for (int i = 0; i < 2; ++i) {
       inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
+      if (i == 1 && nearly) change_little(instance.constant, inputs[0], inputs[1], random_);
       auto one = ops::evaluate(instance.graph, inputs.back());
       if (!one.ok()) return {};
       expected.push_back(*std::move(one));
@@ -639,6 +648,7 @@ class Examiner {
   std::set<Lengths> shapes_;                               // that were tried
   std::map<std::string, std::set<std::int64_t>> lengths_;  // the values of each
   std::uint8_t poisons_[std::size(kPlaces)] = {};
+  std::size_t crowd_ = 0;          // how many were drawn
   std::uint64_t grown_bytes_ = 0;  // by calls of the own shape, over all cases
   std::int64_t grown_cases_ = 0;
   const std::uint64_t many_seed_ = secret();

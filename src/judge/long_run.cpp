@@ -279,9 +279,8 @@ Result<Reason> run_history(std::span<const LongRun> runs, const History& history
   return Reason{};
 }
 
-Result<Reason> run_watched(const LongRun& run, Random& random, bool* watched) {
-  const Placement place[] = {random.pick({Placement::shifted, Placement::at_end, Placement::shifted})};
-  KW_CHECK(run.calls->lay_out(*run.instance, place, random));
+Result<Reason> run_watched(const LongRun& run, Placement place, Random& random, bool* watched) {
+  KW_CHECK(run.calls->lay_out(*run.instance, {&place, 1}, random));
   fill(run, 0, 0);
   KW_TRY(Reason found, run.kernel->arrange(*run.calls, *run.instance, Clock::now() + kMostCallTime));
   if (!found.empty()) return found;

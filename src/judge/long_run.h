@@ -49,6 +49,6 @@ Result<Reason> run_history(std::span<const LongRun> runs, const History& history
                            std::size_t* shape);
 
 // Once, with an eye on every write; *watched becomes true where the device can.
-Result<Reason> run_watched(const LongRun& run, Random& random, bool* watched);
+Result<Reason> run_watched(const LongRun& run, targets::Placement place, Random& random, bool* watched);
 
 }  // namespace kw::judge

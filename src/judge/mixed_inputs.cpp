@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "ops/reach.h"
+#include "ops/workaday_data.h"
 
 namespace kw::judge {
 namespace {
@@ -40,10 +43,33 @@ bool begin_as_the_last(const ops::Graph& graph, ops::InputClass input_class, con
 }
 
 void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, const std::vector<Tensor>& before,
-                std::size_t way, std::vector<Tensor>& now, Random& random) {
+                const ops::WideTensor* answer, std::size_t way, std::vector<Tensor>& now, Random& random) {
   if (now.empty() || constant[0] || now[0].count() == 0) return;
-  enum class Way { begins, one_element, stretch, turned, doubled, negative, first_alone, all_but_first, exchanged };
+  enum class Way {
+    begins,
+    one_element,
+    stretch,
+    turned,
+    doubled,
+    negative,
+    first_alone,
+    all_but_first,
+    exchanged,
+    sorted,
+    noise,
+    fed_back,
+    first_plain,
+    other_plain
+  };
+  constexpr double kNoise = 0x1p-12;
   const auto chosen = static_cast<Way>(way % kWaysAlike);
+  if (chosen == Way::first_plain) return ops::make_plain(graph, 0, ops::Plain::round, now[0], random);
+  if (chosen == Way::other_plain) {
+    if (now.size() < 2) return;
+    const auto other = static_cast<std::size_t>(random.integer(1, std::ssize(now) - 1));
+    if (!constant[other]) ops::make_plain(graph, other, ops::Plain::round, now[other], random);
+    return;
+  }
   const Tensor first = now[0];
   const auto all_as_before = [&] {
     for (std::size_t i = 0; i < now.size(); ++i) now[i] = before[i];
@@ -65,7 +91,15 @@ void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, cons
   }
   if (first.dtype() != DType::float32) return;
   const bool scaled = chosen == Way::doubled || chosen == Way::negative;
-  if (scaled && !takes_any(graph, 0)) return;
+  const bool elsewhere = scaled || chosen == Way::noise || chosen == Way::fed_back;
+  if (elsewhere && !takes_any(graph, 0)) return;
+  if (chosen == Way::fed_back) {
+    if (answer == nullptr || answer->dtype != DType::float32 || answer->shape != first.shape()) return;
+    if (!std::ranges::all_of(answer->reals, [](double value) { return std::fabs(value) < 0x1p60; })) return;
+    all_as_before();
+    now[0] = ops::narrow(*answer);
+    return;
+  }
   all_as_before();
   const auto from = first.as<float>();
   const auto to = now[0].as<float>();
@@ -73,12 +107,56 @@ void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, cons
   const auto any = [&] { return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1)); };
   if (scaled) {
     for (float& value : to) value *= chosen == Way::doubled ? 2.0F : -1.0F;
+  } else if (chosen == Way::noise) {
+    for (float& value : to) value *= static_cast<float>(1 + kNoise * random.uniform(-1, 1));
+  } else if (chosen == Way::sorted) {
+    std::ranges::sort(to);
   } else if (chosen == Way::turned) {
     std::ranges::rotate(to, to.begin() + static_cast<std::ptrdiff_t>(random.chance(0.5) ? 1 % count : any()));
   } else {
     const std::size_t begin = chosen == Way::begins ? count - 1 - count / 8 : any();
     const std::size_t length = chosen == Way::begins ? count : chosen == Way::stretch ? count / 32 + 1 : 1;
     for (std::size_t i = begin; i < std::min(begin + length, count); ++i) to[i] = from[i];
+  }
+}
+
+std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random) {
+  using enum ops::Plain;
+  constexpr std::optional<ops::Plain> kTurns[] = {{}, neutral, neutral, ternary, neutral, round, round, two_of_four};
+  const std::size_t turn = crowd % std::size(kTurns);
+  const std::optional<ops::Plain> plain = kTurns[turn];
+  // All of them at first, then every other one: what one does may hide what another does.
+  const auto takes_part = [&](std::size_t slot) {
+    if (plain == neutral) return turn == 1 || (slot + turn / 2) % 2 == 0;
+    return plain != round || random.chance(0.5);
+  };
+  const auto change = [&](std::vector<Tensor>& drawn) {
+    for (std::size_t i = 0; plain && i < drawn.size(); ++i) {
+      const ops::GraphInput& input = graph.inputs[i];
+      if (input.role != Role::weight || input.declared->constant.count() > 0) continue;
+      if (takes_part(i)) ops::make_plain(graph, i, *plain, drawn[i], random);
+    }
+  };
+  return ops::draw_inputs(graph, ops::InputClass::typical, seed, {.change = change});
+}
+
+void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
+                   Random& random) {
+  constexpr int kElementsChanged = 2;
+  std::vector<std::size_t> weights;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (constant[i] && inputs[i].dtype() == DType::float32 && inputs[i].count() > 0) weights.push_back(i);
+  }
+  if (weights.empty()) return;
+  const bool whole = weights.size() > 1 && random.chance(0.5);
+  const std::size_t only = random.pick(weights);
+  for (const std::size_t i : weights) {
+    if (whole && i == only) continue;
+    const Tensor own = std::exchange(inputs[i], others[i]);
+    for (int k = 0; k < kElementsChanged && !whole; ++k) {
+      const auto at = static_cast<std::size_t>(random.integer(0, own.count() - 1));
+      inputs[i].as<float>()[at] = own.as<float>()[at];
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "core/tensor.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
+#include "ops/wide_tensor.h"
 
 namespace kw::judge {
 
@@ -18,11 +19,22 @@ namespace kw::judge {
 bool begin_as_the_last(const ops::Graph& graph, ops::InputClass input_class, const Tensor& last, Tensor& now);
 
 // Typical inputs become like those of the call before, of the same shape, in one of these ways: the first one begins
-// alike, or differs in one element, or in a short stretch; is the other turned round, twice as large, or its negative;
-// the first one alone is the same, or all but the first; two of one type change places. Where it has no such way, they
-// stay as they are.
-inline constexpr std::size_t kWaysAlike = 9;
+// alike, or differs in one element, or in a short stretch; is the other turned round, twice as large, or its negative,
+// in order, or the same but for a little noise; is what the other gave (`answer`, null: unknown); the first one alone
+// is the same, or all but the first; two of one type change places; the first one is zero or another round number
+// throughout, or one of the others is, as a program leaves what it does not use. Where it has no such way, they stay as
+// they are.
+inline constexpr std::size_t kWaysAlike = 14;
 void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, const std::vector<Tensor>& before,
-                std::size_t way, std::vector<Tensor>& now, Random& random);
+                const ops::WideTensor* answer, std::size_t way, std::vector<Tensor>& now, Random& random);
+
+// Typical inputs, whose weights serve a whole crowd (exam_plan.h). Of eight crowds one has them as they are drawn, one
+// as they are before anything is learnt, two every other one of them so; the others have some that are round numbers,
+// or matrices of few numbers or with many zeros.
+std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random);
+
+// Constants become the others' but for two elements of each, or for all of one of them.
+void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
+                   Random& random);
 
 }  // namespace kw::judge

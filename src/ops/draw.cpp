@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "ops/recipe.h"
+#include "ops/related_inputs.h"
 #include "ops/special_values.h"
 #include "ops/workaday_data.h"
 
@@ -35,9 +36,10 @@ constexpr std::array<double, 34> kNamed{
     M_PI / 2,       2 * M_PI, M_E,      M_LN2,   M_SQRT2, 1.0 / 3,     1.0 / 255};
 constexpr double kNamedShare = 0.05;
 
-enum class Make { numbers, shares, waves, pixels, bright, halves, powers, smooth };
-constexpr std::array<Make, 7> kMakes{Make::shares, Make::waves,  Make::pixels, Make::bright,
-                                     Make::halves, Make::powers, Make::smooth};
+enum class Make { numbers, shares, waves, pixels, bright, halves, powers, smooth, cut, even, growing, between };
+constexpr std::array<Make, 11> kMakes{Make::shares, Make::waves,   Make::pixels, Make::bright,
+                                      Make::halves, Make::powers,  Make::smooth, Make::cut,
+                                      Make::even,   Make::growing, Make::between};
 constexpr double kMakeShare = 0.55;
 
 class RealSource {
@@ -62,6 +64,7 @@ class RealSource {
 
   void fill(std::span<float> elements) {
     if (input_class_ != InputClass::typical) {
+      begin_curve(std::ssize(elements));
       for (float& element : elements) element = static_cast<float>(next());
       return;
     }
@@ -154,8 +157,35 @@ class RealSource {
     return value == 0 ? std::copysign(0.0, random_.sign()) : value;
   }
 
+  // Over all elements: evenly from some number to another, or growing by one factor.
+  void begin_curve(std::int64_t count) {
+    const double steps = static_cast<double>(std::max<std::int64_t>(count, 2));
+    if (make_ == Make::even) {
+      const double low = std::max(domain_.low, -4.0), high = std::min(domain_.high, 4.0);
+      curve_ = random_.uniform(low, (low + high) / 2);
+      step_ = (random_.uniform((low + high) / 2, high) - curve_) / steps;
+    } else if (make_ == Make::growing) {
+      step_ = std::exp2(random_.sign() * random_.uniform(2, 6) / steps);
+      curve_ = step_ > 1 ? random_.uniform(0.1, 0.5) : random_.uniform(4, 10);
+    } else if (make_ == Make::between) {
+      // Of two points where the operator changes its ways, next to each other.
+      std::vector<double> points = domain_.points;
+      if (points.empty()) points = {-1, 0, 1};
+      if (points.size() == 1) points.push_back(points[0] + random_.sign() * std::exp2(random_.uniform(-4, 4)));
+      std::ranges::sort(points);
+      const auto at = static_cast<std::size_t>(random_.integer(0, std::ssize(points) - 2));
+      low_cut_ = points[at];
+      high_cut_ = points[at + 1];
+    } else if (make_ == Make::cut) {
+      // At short numbers: sums of equal terms are exact only then.
+      low_cut_ = random_.chance(0.5) ? domain_.low : inside(std::round(4 * std::min(typical(), typical())) / 4);
+      high_cut_ = inside(std::max(low_cut_ + 0.25, std::round(4 * std::max(typical(), typical())) / 4));
+    }
+  }
+
   // As data comes from elsewhere: probabilities, samples of sound, pixels, pixels in parts of the largest; numbers of
-  // half the width, powers of two, a smooth curve.
+  // half the width, powers of two, a smooth curve, what was cut off at some number, an even or a growing row, all
+  // between two of the operator's points.
   double made() {
     switch (make_) {
       case Make::shares:
@@ -173,6 +203,14 @@ class RealSource {
         return near(random_.sign() * std::exp2(random_.integer(-6, 6)));
       case Make::smooth:
         return near(2 * std::sin(angle_ += step_));
+      case Make::cut:
+        return std::clamp(typical(), low_cut_, high_cut_);
+      case Make::even:
+        return near(curve_ += step_);
+      case Make::growing:
+        return near(curve_ *= step_);
+      case Make::between:
+        return near(random_.uniform(low_cut_, high_cut_));
       default:
         return near(static_cast<double>(random_.integer(0, 255)) / 255);
     }
@@ -254,7 +292,7 @@ class RealSource {
   Make make_ = Make::numbers;
   double turn_ = 0;     // where in its reach the last wide number was
   int half_bits_ = 11;  // of a mantissa
-  double angle_ = 0, step_ = 0.05;
+  double angle_ = 0, curve_ = 0, step_ = 0.05, low_cut_ = -INFINITY, high_cut_ = INFINITY;
 };
 
 std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* spread, InputClass input_class,
@@ -283,18 +321,6 @@ std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* sprea
   return random.integer(within(-1e6), within(1e6));
 }
 
-// The specification of the first operator that reads a slot, and which of its inputs that is.
-const InputSpec* first_reader(const Graph& graph, int slot) {
-  for (const GraphNode& node : graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != slot) continue;
-      const auto& specs = node.call.op->inputs;
-      return &specs[std::min(i, specs.size() - 1)];
-    }
-  }
-  return nullptr;
-}
-
 // Whole rows that are as the row before, or zero. `row`: elements of one.
 template <class T>
 void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Random& random) {
@@ -317,6 +343,7 @@ void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Ran
 constexpr double kBuiltShare = 0.4;
 constexpr double kMatrixShare = 0.45;  // of these
 constexpr double kPositiveShare = 0.15;
+constexpr double kMapShare = 0.15;  // of ties with more than two axes
 
 // How data is built that programs meet and chance hardly ever draws: mostly zeros, one element a row, a diagonal, a
 // triangle, columns of zeros, both halves of a matrix alike, signs in turn; an identity, ones, columns alike.
@@ -412,7 +439,10 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
       for (std::size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
     } else if (chosen < 0.58 && row > 0) {
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % row];
-    } else if (chosen < 0.64 && domain.low == -domain.high && domain.far >= Domain().far) {
+    } else if (chosen < 0.61 && domain.low == -domain.high) {
+      // One number, its negative, and so on.
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? 1.0F : -1.0F;
+    } else if (chosen < 0.66 && domain.low == -domain.high && domain.far >= Domain().far) {
       // Numbered, from each row's beginning or from the first, up or down: sums of such short numbers are exact.
       const std::size_t from = row > 0 && random.chance(0.5) ? row : values.size();
       const double step = random.pick({1.0, -1.0, 0.25});
@@ -471,8 +501,8 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
       for (std::size_t i = period; i < count; ++i) values[i] = values[i - period];
     } else if (chosen < 0.36) {
       repeat_rows(values, row, domain, random);
-    } else if (chosen < 0.4 && std::is_same_v<T, bool>) {
-      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i % 2 == 0);
+    } else if (chosen < 0.75 && chosen > 0.5 && std::is_same_v<T, bool>) {
+      make_mask(tensor.as<bool>(), tensor.shape(), random);
     } else if (chosen < 0.55 && zeros) {
       build(values, tensor.shape(), false, random.unit(), random);
     }
@@ -493,58 +523,6 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
   }
 }
 
-// Square matrices, turned over their diagonal; others stay as they are.
-void transpose(Tensor& tensor) {
-  const Shape& shape = tensor.type().shape;
-  if (shape.rank() < 2 || shape[shape.rank() - 1] != shape[shape.rank() - 2]) return;
-  const auto n = static_cast<std::size_t>(shape[shape.rank() - 1]);
-  const auto values = tensor.as<float>();
-  for (std::size_t at = 0; n > 0 && at < values.size(); at += n * n) {
-    for (std::size_t r = 0; r < n; ++r) {
-      for (std::size_t c = 0; c < r; ++c) std::swap(values[at + r * n + c], values[at + c * n + r]);
-    }
-  }
-}
-
-// Now and then two inputs of one type are the same, or have elements in common, or one is the other's negative.
-void relate(const Graph& graph, std::vector<Tensor>& tensors, Random& random) {
-  constexpr double kShare = 0.2;
-  for (std::size_t i = 0; i + 1 < tensors.size(); ++i) {
-    const std::size_t k = i + 1;
-    const auto free = [&](std::size_t slot) { return graph.inputs[slot].role == Role::input; };
-    if (!free(i) || !free(k) || tensors[i].type() != tensors[k].type() || !random.chance(kShare)) continue;
-    const InputSpec* one = first_reader(graph, static_cast<int>(i));
-    const InputSpec* other = first_reader(graph, static_cast<int>(k));
-    const auto like = [](const Domain& a, const Domain& b) { return a.low == b.low && a.high == b.high; };
-    if (one == nullptr || other == nullptr || !like(one->domain, other->domain)) continue;
-    const double chosen = random.unit();
-    if (chosen < 0.4 || tensors[i].dtype() != DType::float32) {
-      tensors[k] = tensors[i];
-      if (tensors[i].dtype() == DType::float32 && random.chance(0.4)) transpose(tensors[k]);
-      continue;
-    }
-    const bool negative = chosen > 0.8 && other->domain.low == -other->domain.high;
-    const auto from = tensors[i].as<float>();
-    auto to = tensors[k].as<float>();
-    const auto inside = [](double low, double value, double high) { return value >= low && value <= high; };
-    if (chosen < 0.55 && !to.empty()) {
-      // The same but for one element, or smaller throughout.
-      const bool alone = chosen < 0.48;
-      const auto at = static_cast<std::size_t>(random.pick({std::int64_t{0}, std::ssize(to) - 1}));
-      const float own = to[at];
-      for (std::size_t m = 0; m < to.size(); ++m) {
-        const float below = from[m] - std::fabs(to[m]);
-        to[m] = alone || !inside(other->domain.low, below, other->domain.high) ? from[m] : below;
-      }
-      if (alone) to[at] = own;
-      continue;
-    }
-    for (std::size_t at = 0; at < to.size(); ++at) {
-      if (chosen > 0.8 || random.chance(0.3)) to[at] = negative ? -from[at] : from[at];
-    }
-  }
-}
-
 // Two numbers below 1. Those of turns in a row fill the square evenly (a sequence of Roberts), so that what is chosen
 // by them comes up in an examination as often as its share says, and not by chance.
 std::pair<double, double> choices_of(std::optional<std::uint64_t> turn, std::size_t slot, Random& random) {
@@ -561,6 +539,17 @@ bool has_own_values(const GraphInput& input) {
 }
 
 }  // namespace
+
+const InputSpec* first_reader(const Graph& graph, int slot) {
+  for (const GraphNode& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != slot) continue;
+      const auto& specs = node.call.op->inputs;
+      return &specs[std::min(i, specs.size() - 1)];
+    }
+  }
+  return nullptr;
+}
 
 void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,
                  Reach reach) {
@@ -599,11 +588,13 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
   Random random(seed);
   static const Domain kAnywhere;
   std::vector<Tensor> tensors;
-  const std::vector<Reach> reaches = input_class == InputClass::wide
-                                         ? draw_reaches(graph, drawing.turn.value_or(random.bits() >> 1), random)
-                                         : std::vector<Reach>(graph.inputs.size());
+  const std::vector<Reach> reaches =
+      input_class == InputClass::wide
+          ? draw_reaches(graph, drawing.turn.value_or(random.bits() >> 1), random, drawing.weights == nullptr)
+          : std::vector<Reach>(graph.inputs.size());
   const Patterns patterns = patterns_of(graph);
   std::size_t next_constant = 0;
+  const auto given = [&](const GraphInput& input) { return drawing.weights != nullptr && input.role == Role::weight; };
   for (std::size_t slot = 0; slot < graph.inputs.size(); ++slot) {
     const GraphInput& input = graph.inputs[slot];
     if (input.role == Role::constant) {
@@ -612,6 +603,10 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
     }
     if (has_own_values(input)) {
       tensors.push_back(input.declared->constant);
+      continue;
+    }
+    if (given(input)) {
+      tensors.push_back((*drawing.weights)[slot]);
       continue;
     }
     const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
@@ -629,9 +624,11 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
     if (input_class != InputClass::typical) {
       const Shape& shape = input.type.shape;
       const auto row = shape.rank() < 2 ? 0 : static_cast<std::size_t>(shape[shape.rank() - 1]);
+      const bool maps = input_class == InputClass::ties && patterns.equal && shape.rank() > 2;
       // Sums of few and very small terms lose more than of many.
       const bool few = input_class != InputClass::wide || patterns.one_sign;
-      const bool zeros = patterns.zeros && few && domain.low <= 0 && domain.high >= 0;
+      const bool among_small = input_class != InputClass::special || patterns.zeros_among_small;
+      const bool zeros = patterns.zeros && few && among_small && domain.low <= 0 && domain.high >= 0;
       const auto [first, second] = choices_of(drawing.turn, slot, random);
       if (tensor.dtype() != DType::float32) {
         arrange_exact(tensor, row, domain, zeros, second, random);
@@ -639,6 +636,9 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
         build(tensor.as<float>(), shape, domain.low == -domain.high, second, random);
       } else {
         arrange(tensor.as<float>(), row, domain, input_class, patterns, second, random);
+      }
+      if (maps && tensor.dtype() == DType::float32 && random.chance(kMapShare)) {
+        make_maps(tensor.as<float>(), shape, domain.low == -domain.high, random);
       }
       if (tensor.dtype() == DType::float32) {
         RealSource(domain, nullptr, input_class, tensor.dtype(), {}, random).finish_special(tensor.as<float>());
@@ -650,7 +650,8 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
   if (input_class == InputClass::ties && patterns.equal && random.chance(kPositiveShare)) {
     for (std::size_t slot = 0; slot < tensors.size(); ++slot) {
       const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
-      const bool free = graph.inputs[slot].role != Role::constant && !has_own_values(graph.inputs[slot]);
+      const bool free = graph.inputs[slot].role != Role::constant && !has_own_values(graph.inputs[slot]) &&
+                        !given(graph.inputs[slot]);
       if (!free || tensors[slot].dtype() != DType::float32) continue;
       if (reader != nullptr && reader->domain.low != -reader->domain.high) continue;
       for (float& value : tensors[slot].as<float>()) value = std::fabs(value);
@@ -658,7 +659,7 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
   }
   // Where one input alone may be far out (reach.h), the other must not follow it.
   const bool may_be_alike = input_class == InputClass::wide ? patterns.one_sign : patterns.equal;
-  if (input_class != InputClass::typical && may_be_alike) relate(graph, tensors, random);
+  if (input_class != InputClass::typical && may_be_alike) relate_inputs(graph, tensors, random);
   mask_softmax(graph, input_class, random, tensors);
   if (drawing.change) drawing.change(tensors);
   for (const GraphNode& node : graph.nodes) {
@@ -667,7 +668,8 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
     for (int slot : node.inputs) {
       const auto index = static_cast<std::size_t>(slot);
       const bool drawn = slot >= 0 && index < graph.inputs.size() && graph.inputs[index].role != Role::constant &&
-                         !has_own_values(graph.inputs[index]) && !(recipes != nullptr && (*recipes)[index]);
+                         !has_own_values(graph.inputs[index]) && !given(graph.inputs[index]) &&
+                         !(recipes != nullptr && (*recipes)[index]);
       own.push_back(drawn ? &tensors[index] : nullptr);
     }
     node.call.op->draw(node.call, input_class, random, own);

@@ -18,7 +18,12 @@ struct Drawing {
   std::function<void(std::vector<Tensor>&)> change = {};
   // Which of an examination's wide draws this is: they take turns (reach.h). None: any.
   std::optional<std::uint64_t> turn = {};
+  // These stand for inputs that are weights, which then are not drawn.
+  const std::vector<Tensor>* weights = nullptr;
 };
+
+// The specification of the first operator that reads a slot; null: none does.
+const InputSpec* first_reader(const Graph& graph, int slot);
 
 // One tensor for each of graph.inputs (constants, and weights that come with values, as they are). The same seed gives
 // the same bits.

@@ -70,7 +70,11 @@ std::int64_t any_length(std::int64_t most, Random& random) {
 class Drawing {
  public:
   Drawing(const Task& task, std::uint64_t seed, std::size_t count)
-      : task_(task), random_(seed), count_(count), own_(size_with(task, task.lengths).value_or(kFloor)) {}
+      : task_(task),
+        random_(seed),
+        count_(count),
+        own_(size_with(task, task.lengths).value_or(kFloor)),
+        least_(size_with(task, tiny_lengths(task)).value_or(Size())) {}
 
   std::vector<Lengths> run() {
     if (task_.lengths.empty()) return {};
@@ -99,18 +103,24 @@ class Drawing {
   static constexpr int kTries = 60;
   static constexpr std::int64_t kTimesOwn = 4;
   static constexpr double kEqualShare = 0.15;
-  static constexpr double kTurnedShare = 0.2;    // of telling ones
-  static constexpr std::size_t kOneLongIn = 12;  // shapes, at most
+  static constexpr double kTurnedShare = 0.2, kRelatedShare = 0.35;  // of telling ones
+  static constexpr std::size_t kOneLongIn = 12;                      // shapes, at most
   // All of them together may cost this multiple of the task's own shape, or the least below.
   static constexpr double kTimesCost = 10;
   static constexpr Size kFloor{.elements = 1 << 21, .flops = 4e7};
   // Nor do they cost more than this: a GPU's task has small hidden shapes, which a CPU's reference can afford.
   static constexpr Size kCeiling{.elements = 1 << 27, .flops = 4e10};
+  // What every shape costs because some axes are no lengths comes on top, up to this.
+  static constexpr Size kMostFixed{.elements = 1 << 24, .flops = 4e8};
 
   double cost_of(const Size& size) const {
-    const double elements = std::clamp(kTimesCost * static_cast<double>(own_.elements),
-                                       static_cast<double>(kFloor.elements), static_cast<double>(kCeiling.elements));
-    const double flops = std::clamp(kTimesCost * own_.flops, kFloor.flops, kCeiling.flops);
+    const auto count = static_cast<double>(count_);
+    const double elements =
+        std::clamp(kTimesCost * static_cast<double>(own_.elements), static_cast<double>(kFloor.elements),
+                   static_cast<double>(kCeiling.elements)) +
+        std::min(count * static_cast<double>(least_.elements), static_cast<double>(kMostFixed.elements));
+    const double flops = std::clamp(kTimesCost * own_.flops, kFloor.flops, kCeiling.flops) +
+                         std::min(count * least_.flops, kMostFixed.flops);
     return std::max(static_cast<double>(size.elements) / elements, size.flops / flops);
   }
 
@@ -138,7 +148,11 @@ class Drawing {
   }
 
   Lengths telling() {
-    if (!result_.empty() && random_.chance(kTurnedShare)) return turned(result_.back());
+    if (!result_.empty()) {
+      const double chosen = random_.unit();
+      if (chosen < kTurnedShare) return turned(result_.back());
+      if (chosen < kTurnedShare + kRelatedShare) return related(result_.back());
+    }
     Lengths lengths = task_.lengths;
     const double share = random_.pick({0.3, 0.6, 1.0});
     const bool tiny = random_.chance(0.2);  // there 1, 2 and 3 meet each other
@@ -157,6 +171,29 @@ class Drawing {
   Lengths turned(Lengths lengths) {
     const auto any = [&] { return std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1)); };
     std::swap(any()->second, any()->second);
+    return lengths;
+  }
+
+  // As the one before, with one length half or twice as large, or one more or less: what a kernel keeps for a shape is
+  // then nearly the right one.
+  Lengths related(Lengths lengths) {
+    const auto one = std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1));
+    std::int64_t& value = one->second;
+    const std::int64_t before = value;
+    switch (random_.integer(0, 3)) {
+      case 0:
+        value = before / 2;
+        break;
+      case 1:
+        value = std::min(2 * before, kTimesOwn * task_.lengths.at(one->first));
+        break;
+      case 2:
+        value = before + 1;
+        break;
+      default:
+        value = before - 1;
+    }
+    value = std::max<std::int64_t>(value, 1);
     return lengths;
   }
 
@@ -202,6 +239,7 @@ class Drawing {
   Random random_;
   std::size_t count_;
   Size own_;
+  Size least_;        // of its smallest shape
   double spent_ = 0;  // by those that cost more than most
   std::set<Lengths> seen_;
   std::vector<Lengths> result_;

@@ -238,7 +238,8 @@ bool has_far_end(const Graph& graph, int slot) {
     const std::set<std::size_t>* proportional = proportional_inputs(name);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != slot) continue;
-      return name != "LpPool" && (proportional == nullptr || !proportional->contains(i));
+      const bool saturates = is_recurrent(name);
+      return name != "LpPool" && !saturates && (proportional == nullptr || !proportional->contains(i));
     }
   }
   return true;
@@ -328,12 +329,13 @@ std::vector<Reach> small_ones(const Graph& graph) {
 }
 
 // None: it is the turn of all inputs at once.
-std::optional<std::vector<Reach>> some_far(const Graph& graph, std::uint64_t turn, Random& random) {
+std::optional<std::vector<Reach>> some_far(const Graph& graph, std::uint64_t turn, bool weights, Random& random) {
   const auto kind = static_cast<Turn>(turn % kTurns);
   if (kind == Turn::all) return std::nullopt;
   if (kind == Turn::small || kind == Turn::small_again) return small_ones(graph);
   std::vector<std::pair<std::size_t, Reach>> able;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (!weights && graph.inputs[i].role == Role::weight) continue;
     if (const auto reach = large_ones(graph, i, kind, random)) able.emplace_back(i, *reach);
   }
   if (able.empty()) return random.chance(0.5) ? std::optional(small_ones(graph)) : std::nullopt;
@@ -350,6 +352,7 @@ std::optional<std::vector<Reach>> some_far(const Graph& graph, std::uint64_t tur
 
 Patterns patterns_of(const Graph& graph) {
   const bool elementwise = takes_all(graph);
+  const auto convolves = [](const GraphNode& node) { return node.call.op->name.starts_with("Conv"); };
   return {.equal = elementwise || std::ranges::all_of(graph.nodes,
                                                       [](const GraphNode& node) {
                                                         return has_ends(node) ||
@@ -357,42 +360,43 @@ Patterns patterns_of(const Graph& graph) {
                                                       }),
           .one_sign = elementwise,
           .zeros = elementwise ||
-                   std::ranges::all_of(graph.nodes,
-                                       [](const GraphNode& node) {
-                                         // Not where zeros become equal terms of a long sum, which drifts, nor where
-                                         // minimal filtering makes something of the rounding of very small terms that
-                                         // nothing larger hides.
-                                         static const std::set<std::string> kSensitive = {
-                                             "Conv", "ConvTranspose", "LogSoftmax", "ReduceLogSumExp", "Softmax"};
-                                         static const std::set<std::string> kRecurrent = {"GRU", "LSTM", "RNN"};
-                                         const std::string& name = node.call.op->name;
-                                         if (kSensitive.contains(name)) return false;
-                                         return moves(node) || proportional_inputs(name) != nullptr ||
-                                                kRecurrent.contains(name);
-                                       }),
+                   std::ranges::all_of(
+                       graph.nodes,
+                       [](const GraphNode& node) {
+                         // Not where zeros become equal terms of a long sum, which drifts.
+                         static const std::set<std::string> kSensitive = {"LogSoftmax", "ReduceLogSumExp", "Softmax"};
+                         static const std::set<std::string> kRecurrent = {"GRU", "LSTM", "RNN"};
+                         const std::string& name = node.call.op->name;
+                         if (kSensitive.contains(name)) return false;
+                         return moves(node) || proportional_inputs(name) != nullptr || kRecurrent.contains(name);
+                       }),
+          // Minimal filtering makes something of the rounding of very small terms that nothing larger hides.
+          .zeros_among_small = std::ranges::none_of(graph.nodes, convolves),
           .nans = graph.nodes.size() == 1 || std::ranges::all_of(graph.nodes, [](const GraphNode& node) {
                     return copies(node) || all_may(node, &Domain::nans);
                   })};
 }
 
-std::vector<Reach> draw_reaches(const Graph& graph, std::uint64_t turn, Random& random) {
+std::vector<Reach> draw_reaches(const Graph& graph, std::uint64_t turn, Random& random, bool weights) {
   std::vector<Reach> reaches(graph.inputs.size());
   std::vector<std::size_t> free;
   for (std::size_t i = 0; i < reaches.size(); ++i) {
     const GraphInput& input = graph.inputs[i];
     if (!is_float(input.type.dtype)) continue;
     reaches[i] = cautious(graph, domain_of(graph, static_cast<int>(i)), input.type.dtype);
-    if (may_be_anywhere(graph, static_cast<int>(i))) free.push_back(i);
+    const bool drawn = weights || input.role != Role::weight;
+    if (drawn && may_be_anywhere(graph, static_cast<int>(i))) free.push_back(i);
   }
   if (graph.nodes.size() > 1 || !takes_all(graph)) {
-    if (const auto some = some_far(graph, turn, random)) return *some;
+    if (const auto some = some_far(graph, turn, weights, random)) return *some;
   }
   if (takes_all(graph)) {
     // Now and then all elements of an input are small, or all are large.
     for (Reach& reach : reaches) {
-      if (reach.high <= reach.low + kNarrowWindow || !random.chance(kNarrowShare)) continue;
-      reach.low = random.uniform(reach.low, reach.high - kNarrowWindow);
-      reach.high = reach.low + kNarrowWindow;
+      const double window = random.pick({kNarrowWindow, kNarrowWindow / 4});
+      if (reach.high <= reach.low + window || !random.chance(kNarrowShare)) continue;
+      reach.low = random.uniform(reach.low, reach.high - window);
+      reach.high = reach.low + window;
     }
     return reaches;
   }

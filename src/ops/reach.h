@@ -21,16 +21,18 @@ struct Reach {
 
 // One for each of graph.inputs; those that are not of a float type have no meaning. Where it may, one of them is drawn
 // anew each time to lie anywhere in the type's range, or some of its elements do. Draws with numbers in a row take
-// turns: very small elements, large ones of one input after the other, all of them.
-std::vector<Reach> draw_reaches(const Graph& graph, std::uint64_t turn, Random& random);
+// turns: very small elements, large ones of one input after the other, all of them. Without `weights` none of these is
+// weights.
+std::vector<Reach> draw_reaches(const Graph& graph, std::uint64_t turn, Random& random, bool weights = true);
 
 // Which patterns inputs may have. Where results are differences of nearly equal sums (norms of equal elements), no
 // honest kernel is exact on equal elements; where long sums are taken, terms of one sign and of all sizes get lost.
 struct Patterns {
   bool equal = false;  // all elements equal, in order, or repeated
   bool one_sign = false;
-  bool zeros = false;  // many zeros, or nothing else
-  bool nans = false;   // every operator says what NaN gives
+  bool zeros = false;              // many zeros, or nothing else
+  bool zeros_among_small = false;  // though the others are very small
+  bool nans = false;               // every operator says what NaN gives
 };
 Patterns patterns_of(const Graph& graph);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/draw.h"
+
 namespace kw::ops {
 namespace {
 
@@ -68,7 +70,16 @@ void make_matrix(std::span<float> values, const Shape& shape, bool both_signs, R
     return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
   };
   const std::size_t half_row = (m.rows + 1) / 2, half_column = (m.columns + 1) / 2;
-  switch (random.integer(0, 9)) {
+  switch (random.integer(0, 12)) {
+    case 10:
+      return m.copy([&](std::size_t r, std::size_t c) { return (c + m.columns - r % m.columns) % m.columns; });
+    case 11:
+      return m.keep([](std::size_t r, std::size_t c) { return r <= c + 1; });
+    case 12:
+      return m.copy([&](std::size_t r, std::size_t c) {
+        const std::size_t diagonal = std::min(r + c, m.columns - 1);
+        return (r + c - diagonal) * m.columns + diagonal;
+      });
     case 0:
       return m.keep([](std::size_t r, std::size_t c) { return c <= r + 1 && r <= c + 1; });
     case 1:
@@ -126,6 +137,95 @@ void make_outlier(std::span<float> values, Random& random) {
 void make_offset(std::span<float> values, Random& random) {
   const auto offset = static_cast<float>(random.sign() * std::exp2(random.uniform(4, 6)));
   for (float& value : values) value = offset + std::clamp(value, -16.0F, 16.0F) / 16;
+}
+
+void make_maps(std::span<float> values, const Shape& shape, bool both_signs, Random& random) {
+  const int rank = shape.rank();
+  const auto map = static_cast<std::size_t>(shape[rank - 1] * shape[rank - 2]);
+  if (values.empty() || map < 2) return;
+  const std::size_t all = map * static_cast<std::size_t>(shape[rank - 3]);
+  for (float& value : values) value = shortened(value);
+  switch (random.integer(both_signs ? 0 : 1, 2)) {
+    case 0:
+      return make_antisymmetric(values, map);
+    case 1:
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % map];
+      return;
+    default:
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % all + i % map];
+  }
+}
+
+void make_mask(std::span<bool> values, const Shape& shape, Random& random) {
+  if (values.empty()) return;
+  const auto count = values.size();
+  const std::size_t row = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
+  const bool one = random.chance(0.5);
+  const auto any = static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1));
+  const std::size_t run = std::size_t{1} << random.integer(0, 5);
+  switch (random.integer(0, 5)) {
+    case 0: {
+      const std::size_t end = random.chance(0.5) ? count / 2 : any;
+      for (std::size_t i = 0; i < count; ++i) values[i] = (i < end) == one;
+      return;
+    }
+    case 1:  // that take turns
+      for (std::size_t i = 0; i < count; ++i) values[i] = (i / run % 2 == 0) == one;
+      return;
+    case 2:
+      for (std::size_t i = 0; i < count; ++i) values[i] = values[i - i % run];
+      return;
+    case 3:
+      for (std::size_t i = 0; i < count; ++i) values[i] = values[i - i % row];
+      return;
+    case 4:
+      for (std::size_t i = 0; i < count; ++i) values[i] = values[i % row];
+      return;
+    default:
+      for (std::size_t i = 0; i < count; ++i) values[i] = (i == any) == one;
+  }
+}
+
+void make_plain(const Graph& graph, std::size_t slot, Plain plain, Tensor& tensor, Random& random) {
+  const InputSpec* reader = first_reader(graph, static_cast<int>(slot));
+  if (reader == nullptr || tensor.count() == 0 || tensor.dtype() == DType::boolean) return;
+  const Patterns patterns = patterns_of(graph);
+  const auto& spread = graph.inputs[slot].declared->spread;
+  const Shape& shape = tensor.shape();
+  const bool list = shape.rank() == 0 || shape.count() == *std::ranges::max_element(shape);
+  const bool first = slot == 0;
+  // Rows that become equal have no variance, which no norm can divide by.
+  if (!(patterns.equal || (list && !first) || graph.nodes.size() == 1)) return;
+  const bool only_zero = !patterns.equal && (!list || first);
+  const bool ternary = plain == Plain::ternary;
+  if ((ternary || plain == Plain::two_of_four) && patterns.zeros && tensor.dtype() == DType::float32 &&
+      tensor.shape().rank() > 1 && reader->domain.low == -reader->domain.high) {
+    const auto values = tensor.as<float>();
+    const std::int64_t other = random.integer(1, 3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i % 4);
+      const bool kept = ternary ? random.chance(0.6) : at == 0 || at == other;
+      values[i] = !kept ? 0.0F : ternary ? std::copysign(1.0F, values[i]) : values[i];
+    }
+    return;
+  }
+  const auto may_be = [&](double value) {
+    if (value < reader->domain.low || value > reader->domain.high) return false;
+    if (!spread) return std::fabs(value) <= 1;
+    if (spread->kind == Spread::Kind::uniform) return value >= spread->low && value <= spread->high;
+    return std::fabs(value - spread->mean) <= 4 * spread->deviation;
+  };
+  std::vector<double> able;
+  for (const double value : {0.0, 1.0, -1.0, 0.5, 0.25, 0x1p-6, 128.0}) {
+    if (!may_be(value) || (only_zero && value != 0) || (!is_float(tensor.dtype()) && value != std::floor(value)))
+      continue;
+    able.push_back(value);
+  }
+  if (able.empty()) return;
+  const double chosen = plain == Plain::neutral ? able[0] : random.pick(able);
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    is_float(tensor.dtype()) ? tensor.set_real(i, chosen) : tensor.set_integer(i, static_cast<std::int64_t>(chosen));
+  }
 }
 
 void mask_softmax(const Graph& graph, InputClass input_class, Random& random, std::vector<Tensor>& inputs) {

@@ -81,6 +81,48 @@ TEST(WorkadayData, HasRowsWhoseSumIsZeroAndCheckerboards) {
   EXPECT_NE(values[0], values[1]);
 }
 
+TEST(WorkadayData, HasMasksByRowsByColumnsInRunsAndOfOne) {
+  Random random(1);
+  int rows = 0, columns = 0, first_half = 0, runs = 0, all_but_one = 0;
+  for (int i = 0; i < 300; ++i) {
+    Tensor mask(TensorType{DType::boolean, Shape{8, 16}});
+    const auto values = mask.as<bool>();
+    make_mask(values, mask.shape(), random);
+    const auto trues = std::ranges::count(values, true);
+    const auto each = [&](auto&& like) {
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        if (values[at] != values[like(at)]) return false;
+      }
+      return trues > 0 && trues < 128;
+    };
+    rows += each([](std::size_t at) { return at - at % 16; });
+    columns += each([](std::size_t at) { return at % 16; });
+    runs += each([](std::size_t at) { return at - at % 8; });
+    all_but_one += trues == 127;
+    first_half += trues == 64 && std::ranges::count(values.first(64), true) == 64;
+  }
+  EXPECT_GT(rows, 5);
+  EXPECT_GT(columns, 5);
+  EXPECT_GT(runs, 5);
+  EXPECT_GT(all_but_one, 5);
+  EXPECT_GT(first_half, 5);
+}
+
+TEST(WorkadayData, HasMapsThatAreFlatOrAlikeOrOfSumZero) {
+  Random random(1);
+  int flat = 0, alike = 0, zero = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<float> m = numbers(2 * 3 * 9);
+    make_maps(m, Shape{2, 3, 3, 3}, true, random);
+    flat += m[0] == m[8] && m[9] == m[10];
+    alike += std::equal(m.begin(), m.begin() + 9, m.begin() + 9) && std::count(m.begin(), m.begin() + 9, m[0]) < 9;
+    zero += m[0] == -m[8] && m[1] == -m[7] && m[4] == 0;
+  }
+  EXPECT_GT(flat, 5);
+  EXPECT_GT(alike, 5);
+  EXPECT_GT(zero, 5);
+}
+
 Graph masked_softmax(Task& task, std::int64_t length) {
   Value x{.name = "x", .lengths = {{2, ""}, {length, ""}, {length, ""}}};
   Value mask{.name = "mask", .lengths = {{length, ""}, {length, ""}}};

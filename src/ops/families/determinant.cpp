@@ -170,12 +170,18 @@ Status det(const Call& call, WideInputs in, std::span<WideTensor> out) {
 // The determinant of a plain random matrix leaves float32's range at size 40. These matrices P (D + R) keep all partial
 // products of their pivots near 1 and yet depend on every element: D is diagonal with magnitudes around 1, R small and
 // dense, P a permutation of rows that only pivoting undoes. Ties: multiples of 1/64 (small integers where the matrix is
-// small), now and then with two equal rows, so that the determinant is zero.
+// small), now and then with two equal rows, so that the determinant is zero, or a permutation alone.
 void draw_matrix(Tensor& tensor, std::int64_t first, std::int64_t n, InputClass input_class, Random& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   random.shuffle(std::span<std::int64_t>(order));
   const bool ties = input_class == InputClass::ties;
+  if (ties && random.chance(0.15)) {
+    for (std::int64_t i = 0; i < n * n; ++i) {
+      tensor.set_real(first + i, order[static_cast<std::size_t>(i / n)] == i % n ? 1 : 0);
+    }
+    return;
+  }
   if (ties && n > 1 && random.chance(0.25)) order[0] = order[1];
   const double width = 0.3 * std::sqrt(3 / static_cast<double>(n));
   const std::uint64_t seed = random.bits();

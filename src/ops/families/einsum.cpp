@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -194,6 +195,19 @@ void each_term(const Contraction& sum, F&& f) {
   }
 }
 
+// A product of some of more than two factors may lie below the normal range, where it is rounded coarsely, before
+// others bring it back; or beyond the range, in one order and not in another.
+double lost_between(WideInputs in, const std::vector<std::size_t>& at, DType dtype) {
+  double growth = 1;
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const double factor = std::fabs(in[k]->reals[at[k]]);
+    if (!std::isfinite(factor)) return 0;
+    growth *= std::max(factor, 1.0);
+  }
+  if (growth > largest_finite(dtype)) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(at.size() - 2) * smallest_subnormal(dtype) * growth;
+}
+
 Status sum_products(const Call& call, WideInputs in, std::span<WideTensor> out) {
   KW_TRY(const Contraction sum, contraction_of(call));
   WideTensor& y = out[0];
@@ -212,6 +226,7 @@ Status sum_products(const Call& call, WideInputs in, std::span<WideTensor> out) 
     for (std::size_t k = 0; k < at.size(); ++k) product *= in[k]->reals[at[k]];
     y.reals[o] += product;
     squares[o] += product * product;
+    if (in.size() > 2) carried[o] += lost_between(in, at, y.dtype);
     if (exact) return;
     double farthest = 1;
     for (std::size_t k = 0; k < at.size(); ++k) farthest *= std::fabs(in[k]->reals[at[k]]) + in[k]->slack_at(at[k]);

@@ -136,6 +136,21 @@ Status sample_grid(const Call& call, WideInputs in, std::span<WideTensor> out) {
   return {};
 }
 
+// Now and then every point is its own: the result is the image, as large as the grid.
+void draw_grid(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+  constexpr double kShare = 0.1;
+  if (!inputs[1] || call.shape(1).rank() != 4 || input_class == InputClass::typical || !random.chance(kShare)) return;
+  const Shape& shape = call.shape(1);
+  const bool corners = call.integer("align_corners") != 0;
+  if (corners && (shape[1] < 2 || shape[2] < 2)) return;
+  for (std::int64_t i = 0; i < inputs[1]->count(); ++i) {
+    const std::int64_t length = i % 2 == 0 ? shape[2] : shape[1];
+    const std::int64_t place = (i % 2 == 0 ? i / 2 : i / 2 / shape[2]) % length;
+    const auto at = static_cast<double>(place), all = static_cast<double>(length);
+    inputs[1]->set_real(i, corners ? 2 * at / (all - 1) - 1 : (2 * at + 1) / all - 1);
+  }
+}
+
 Op grid_sample_op() {
   Op op;
   op.name = "GridSample";
@@ -179,6 +194,7 @@ Op grid_sample_op() {
     const TensorType& y = call.outputs[0];
     return static_cast<double>(std::min(call.inputs[0]->bytes(), y.bytes()) + call.inputs[1]->bytes() + y.bytes());
   };
+  op.draw = draw_grid;
   op.sample = [](Random& random) {
     Sample sample;
     const std::int64_t batch = random.integer(1, 2);

@@ -40,12 +40,25 @@ bool one_after_another(InputClass input_class, Random& random) {
   return input_class != InputClass::typical && random.chance(kInOrderShare);
 }
 
+// Two in turn, each place once in any order, or all counted from the end.
+void draw_in_pattern(Tensor& indices, std::int64_t length, Random& random) {
+  Integers places(size_of(length));
+  std::iota(places.begin(), places.end(), 0);
+  random.shuffle(std::span(places));
+  const std::int64_t kind = random.integer(0, 2);
+  const std::int64_t period = kind == 0 ? std::min<std::int64_t>(length, 2) : length;
+  for (std::int64_t i = 0; i < indices.count(); ++i) {
+    indices.set_integer(i, places[size_of(i % period)] - (kind == 2 ? length : 0));
+  }
+}
+
 // Along `axis` of the indices, where they may be put in order.
 void draw_indices(Tensor& indices, std::int64_t length, int axis, InputClass input_class, Random& random) {
   if (length > 0 && indices.shape().rank() > 0 && one_after_another(input_class, random)) {
     const AxisView view(indices.shape(), axis);
     const std::int64_t first = random.pick({std::int64_t{0}, length - 1, random.integer(0, length - 1)});
     const std::int64_t step = random.pick({1, 1, 1, -1, 0, 2}), from_end = random.chance(0.3) ? length : 0;
+    if (random.chance(0.4)) return draw_in_pattern(indices, length, random);
     // Now and then each twice.
     const std::int64_t times = random.chance(0.2) ? 2 : 1;
     for (std::int64_t i = 0; i < indices.count(); ++i) {
@@ -562,10 +575,12 @@ void draw_one_hot(const Call& call, InputClass input_class, Random& random, std:
   if (Tensor* indices = inputs[0]) {
     const std::int64_t low = is_signed(indices->dtype()) ? -depth - 1 : 0;
     const bool in_order = depth > 0 && one_after_another(input_class, random);
+    const bool outside = input_class != InputClass::typical && random.chance(0.1);
     const std::int64_t first = depth > 0 ? random.integer(0, depth - 1) : 0,
                        step = random.pick<std::int64_t>({0, 1, 1, depth - 1});
     for (std::int64_t i = 0; i < indices->count(); ++i) {
       indices->set_integer(i, in_order                             ? (first + step * (i % depth)) % depth
+                              : outside                            ? depth + random.integer(0, 1)
                               : input_class == InputClass::typical ? random.integer(0, depth - 1)
                                                                    : random.integer(low, depth + 1));
     }

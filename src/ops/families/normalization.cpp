@@ -163,6 +163,8 @@ void draw_hard_groups(const Layout& layout, double epsilon, InputClass input_cla
   const auto count = static_cast<std::size_t>(layout.groups.count());
   std::vector<double> factor(count, 0);
   std::vector<double> constant(count);
+  // Of some groups half of the elements are zero, or all but one.
+  std::vector<std::int64_t> kept_from(count, 0), kept_to(count, layout.terms()), seen(count, 0);
   const BroadcastWalk walk(layout.view, {layout.groups});
   walk.each([&](std::size_t i, const std::size_t* group) {
     const double value = x.real(static_cast<std::int64_t>(i));
@@ -173,11 +175,18 @@ void draw_hard_groups(const Layout& layout, double epsilon, InputClass input_cla
     const bool hard = random.chance(1.0 / 3) && root_mean_square > 0;
     const double wanted = std::sqrt(epsilon) * std::exp(0.5 * random.normal());
     factor[g] = hard ? wanted / root_mean_square : 1;
+    const std::int64_t terms = layout.terms();
+    if (!hard && terms > 3 && random.chance(0.15)) {
+      kept_from[g] = random.chance(0.5) ? random.integer(0, terms - 1) : 0;
+      kept_to[g] = random.chance(0.5) ? kept_from[g] + 1 : std::max(kept_from[g] + 1, terms / 2);
+    }
     constant[g] = hard && input_class == InputClass::ties ? std::round(random.normal() * 8) / 4 : NAN;
   }
   walk.each([&](std::size_t i, const std::size_t* group) {
     const auto at = static_cast<std::int64_t>(i);
-    x.set_real(at, std::isnan(constant[*group]) ? x.real(at) * factor[*group] : constant[*group]);
+    const std::int64_t place = seen[*group]++;
+    const bool kept = place >= kept_from[*group] && place < kept_to[*group];
+    x.set_real(at, !kept ? 0 : std::isnan(constant[*group]) ? x.real(at) * factor[*group] : constant[*group]);
   });
 }
 

@@ -405,6 +405,14 @@ void draw_layer(const Call& call, InputClass input_class, Random& random, std::s
     for (std::int64_t k = 0; k < weights->count(); ++k)
       weights->set_real(k, weights->real(k) * most / root_mean_square);
   }
+  if (inputs[0] && input_class != InputClass::typical && inputs[0]->count() > 0) {
+    // Now and then all steps are alike, or nothing comes in.
+    const double chosen = random.unit();
+    const std::int64_t step = inputs[0]->count() / std::max<std::int64_t>(inputs[0]->shape()[0], 1);
+    for (std::int64_t i = 0; i < inputs[0]->count() && chosen < 0.2; ++i) {
+      inputs[0]->set_real(i, chosen < 0.1 ? 0 : inputs[0]->real(i % step));
+    }
+  }
   if (kSequenceLens >= inputs.size() || !inputs[kSequenceLens]) return;
   Tensor& lengths = *inputs[kSequenceLens];
   const std::int64_t longest = sizes_of(call).length;

@@ -193,6 +193,16 @@ void draw_for_product(const Call& call, InputClass input_class, Random& random, 
     const double spread = input_class == InputClass::ties ? std::round(random.normal()) : random.normal();
     inputs[0]->set_real(i, random.sign() * std::exp(width * spread));
   }
+  if (input_class != InputClass::wide || inputs[0]->dtype() != DType::float32) return;
+  // One factor of each product may have any size: the products of others lie within some powers of two around 1.
+  constexpr double kFarFactor = 112;
+  std::vector<bool> far(static_cast<std::size_t>(call.outputs[0].shape.count()), false);
+  each_reduced(call, [&](std::size_t out, std::size_t in) {
+    if (far[out] || !random.chance(2.0 / static_cast<double>(terms(call)))) return;
+    far[out] = true;
+    inputs[0]->set_real(static_cast<std::int64_t>(in),
+                        random.sign() * std::exp2(random.uniform(-kFarFactor, kFarFactor)));
+  });
 }
 
 // The place of the largest element along an axis, or of the smallest.

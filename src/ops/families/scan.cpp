@@ -125,6 +125,9 @@ Op scan_op(std::string name, std::string meaning, int since) {
   return op;
 }
 
+// The products of others lie within some powers of two around 1.
+constexpr double kFarFactor = 112;
+
 // A running product of drawn numbers vanishes or overflows; magnitudes around 1, both signs, keep it in range.
 void draw_factors(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
   if (!inputs[0] || !is_float(inputs[0]->dtype())) return;
@@ -133,6 +136,15 @@ void draw_factors(const Call& call, InputClass input_class, Random& random, std:
   for (std::int64_t i = 0; i < inputs[0]->count(); ++i) {
     const double spread = input_class == InputClass::ties ? std::round(random.normal()) : random.normal();
     inputs[0]->set_real(i, random.sign() * std::exp(width * spread));
+  }
+  if (input_class != InputClass::wide || inputs[0]->dtype() != DType::float32) return;
+  // One factor of each product may have any size.
+  const AxisView view(call.shape(0), *scanned_axis(call));
+  for (std::int64_t o = 0; o < view.outer && view.length > 0; ++o) {
+    for (std::int64_t i = 0; i < view.inner; ++i) {
+      const auto at = static_cast<std::int64_t>(view.index(o, random.integer(0, view.length - 1), i));
+      inputs[0]->set_real(at, random.sign() * std::exp2(random.uniform(-kFarFactor, kFarFactor)));
+    }
   }
 }
 

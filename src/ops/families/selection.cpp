@@ -277,10 +277,11 @@ Op non_zero() {
   op.flops = input_count;
   // Half of the elements are drawn zero.
   op.bytes = [](const Call& call) { return bytes_of(*call.inputs[0]) + bytes_of(call.outputs[0]) / 2; };
-  op.draw = [](const Call&, InputClass, Random& random, std::span<Tensor* const> inputs) {
+  op.draw = [](const Call&, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
     if (!inputs[0] || inputs[0]->dtype() == DType::boolean) return;
+    const double share = input_class != InputClass::typical && random.chance(0.1) ? 1 : 0.5;
     for (std::int64_t i = 0; i < inputs[0]->count(); ++i) {
-      if (random.chance(0.5)) inputs[0]->set_real(i, random.sign() * 0.0);
+      if (random.chance(share)) inputs[0]->set_real(i, random.sign() * 0.0);
     }
   };
   op.sample = [](Random& random) {

@@ -89,10 +89,13 @@ bool is_of_libm(const std::string& name) {
 bool may_import(const std::string& name) {
   if (std::ranges::find(kFunctions, name) != std::end(kFunctions)) return true;
   if (std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return name.starts_with(begin); })) {
-    // Threads may be made, not aimed at; and keys of threads, of which a process has 1,024, stay after a call.
+    // Threads may be made, not aimed at; and keys of threads, of which a process has 1,024, stay after a call. So do
+    // handlers and a locale for the whole process.
     return !name.starts_with("pthread_kill") && !name.starts_with("pthread_key_") &&
            !name.starts_with("pthread_setaffinity") && !name.starts_with("memfd") &&
-           !name.starts_with("_ZNSt6chrono") && name != "strftime" && name != "strptime";
+           !name.starts_with("_ZSt15set_new_handler") && !name.starts_with("_ZSt13set_terminate") &&
+           !name.starts_with("_ZNSt6locale6global") && !name.starts_with("_ZNSt6chrono") && name != "strftime" &&
+           name != "strptime";
   }
   return is_of_libm(name);
 }
