@@ -62,7 +62,11 @@ template <int kRows, int kVectors>
       KW_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] += x * simd::load(panel + v * kLanes);
     }
   }
-  product::store_part(&sums[0][0][0], kVectors * kLanes, kRows, to);
+  float parts[kRows][kVectors * kLanes];
+  KW_UNROLL for (int r = 0; r < kRows; ++r) {
+    KW_UNROLL for (int v = 0; v < kVectors; ++v) simd::store(parts[r] + v * kLanes, sums[r][v]);
+  }
+  product::store_part(parts[0], kVectors * kLanes, kRows, to);
 }
 
 template <int kRows, int kVectors = kRows == 1 ? kWidest : FEW_VECTORS>
