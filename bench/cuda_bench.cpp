@@ -41,6 +41,7 @@
 
 #include "judge/affordable.h"
 #include "judge/judge.h"
+#include "judge/large.h"
 #include "judge/plain_source.h"
 #include "ops/compare.h"
 #include "ops/draw.h"
@@ -262,8 +263,13 @@ int speed(judge::Judge& judge) {
       one.against = {*source};
       one.pairs = 100;
       const auto begin = Clock::now();
-      const auto verdict = judge.judge(one);
-      fmt::print("{:<12} candidate {}: {:.2f} s{}\n", name, i, since_s(begin),
+      const auto inspected = judge.inspect(one);
+      if (!inspected.ok()) return 1;
+      const double inspected_s = since_s(begin);
+      const double built_s = static_cast<double>(inspected->built->build_ns) / 1e9;
+      const auto verdict = judge.time(one, *inspected);
+      fmt::print("{:<12} candidate {}: {:.2f} s ({:.2f} built, {:.2f} examined, {:.2f} timed){}\n", name, i,
+                 since_s(begin), built_s, inspected_s - built_s, since_s(begin) - inspected_s,
                  verdict.ok() && verdict->accepted() ? "" : " NOT ACCEPTED");
     }
   }
@@ -272,7 +278,7 @@ int speed(judge::Judge& judge) {
 
 // Right or wrong, with how long a call and the whole took.
 std::string judged_at_full_size(judge::Judge& judge, const Task& task) {
-  if (judge::check_affordable(task, judge::means_of_this_machine()).ok()) return "affordable";
+  if (judge::check_affordable(task, judge::kQuickOnHost).ok()) return "affordable";
   const auto graph = ops::resolve(task);
   if (!graph.ok()) return "error " + short_of(graph.error().message);
   auto source = source_of(*graph);

@@ -13,7 +13,7 @@
 namespace kw::judge {
 namespace {
 
-constexpr char kDevice[] = "cuda:0";
+constexpr char kLargeGpu[] = "cuda:0";
 
 std::string relu_with(const std::string& body, const std::string& declared = "") {
   return "#include <kernelwright_cuda.h>\n" + declared +
@@ -24,14 +24,14 @@ std::string relu_with(const std::string& body, const std::string& declared = "")
          "plan.launch(\"k\", 4096, 256, plan.input(0), plan.output(0), count);\n}\n#endif\n";
 }
 
-constexpr char kRight[] = "    y[i] = x[i] > 0 ? x[i] : 0;";
+constexpr char kRightRelu[] = "    y[i] = x[i] > 0 ? x[i] : 0;";
 
 class GpuLarge : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    why_ = targets::target_of(kDevice)->missing(kDevice);
+    why_ = targets::target_of(kLargeGpu)->missing(kLargeGpu);
     if (!why_.empty()) return;
-    auto opened = Judge::open(kDevice);
+    auto opened = Judge::open(kLargeGpu);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     judge_ = new Judge(std::move(*opened));
   }
@@ -46,14 +46,14 @@ class GpuLarge : public testing::Test {
   static targets::LargeShapes& large() { return dynamic_cast<targets::LargeShapes&>(judge_->device()); }
 
   static std::unique_ptr<const targets::Built> built(const std::string& text) {
-    const auto choice = choose(*read_tunables(text), {}, targets::build_options(kDevice));
+    const auto choice = choose(*read_tunables(text), {}, targets::build_options(kLargeGpu));
     auto made = judge_->device().build({"kernel.cu", text}, *choice);
     EXPECT_TRUE(made.ok() && (*made)->ok()) << (made.ok() ? text_of((*made)->reason) : made.error().message);
     return std::move(*made);
   }
 
   static Verdict judged(const Task& task, const std::string& text, bool timed = false) {
-    Case one{.device = kDevice, .task = &task, .source = {"kernel.cu", text}};
+    Case one{.device = kLargeGpu, .task = &task, .source = {"kernel.cu", text}};
     one.timed = timed;
     one.plain = timed;
     one.budget_s = 1;
@@ -106,9 +106,9 @@ TEST_F(GpuLarge, HasReferencesThatAgreeWithTheCpus) {
   const std::pair<const char*, Lengths> tasks[] = {{"L1_23_Softmax", {{"N", 37}, {"D", 3001}}},
                                                    {"L1_40_LayerNorm", {}},
                                                    {"L1_1_Matmul_square", {{"N", 211}}},
-                                                   {"L1_89_Cumsum", {}},
+                                                   {"L1_89_CumSum", {}},
                                                    {"L1_94_MSELoss", {}},
-                                                   {"L1_51_Argmax", {}}};
+                                                   {"L1_51_ArgMax", {}}};
   for (const auto& [name, lengths] : tasks) {
     auto found = suites::find_task(name, lengths);
     if (!found.ok()) {
@@ -120,7 +120,7 @@ TEST_F(GpuLarge, HasReferencesThatAgreeWithTheCpus) {
     ASSERT_TRUE(instance.ok());
     const auto reference = large().reference_for(task);
     ASSERT_TRUE(reference.ok()) << reference.error().message;
-    const auto source = plain_source(kDevice, instance->graph);
+    const auto source = plain_source(kLargeGpu, instance->graph);
     ASSERT_TRUE(source.ok()) << source.error().message;
     const auto code = built(source->text);
     const auto calls = judge_->device().make_calls();
@@ -158,7 +158,7 @@ TEST_F(GpuLarge, JudgesEightGigabytes) {
   const Task task = *suites::find_task("Relu", {{"N", 32768}, {"D", 32768}});
   ASSERT_FALSE(check_affordable(task, {.memory_bytes = 1e12}).ok());
   const auto begin = targets::Clock::now();
-  const Verdict right = judged(task, relu_with(kRight), true);
+  const Verdict right = judged(task, relu_with(kRightRelu), true);
   EXPECT_TRUE(right.accepted()) << text_of(right.reason);
   EXPECT_GT(right.coverage.timed_calls_verified, 0);
   const double took_s = std::chrono::duration<double>(targets::Clock::now() - begin).count();
@@ -168,24 +168,26 @@ TEST_F(GpuLarge, JudgesEightGigabytes) {
     const char* what;
     std::string body, declared;
     std::vector<VerdictStage> stages;
-  } wrong[] = {
-      {"one element is wrong", std::string(kRight) + " if (i == 1000000007) y[i] += 1;", "", {VerdictStage::verify}},
-      {"the end is left out",
-       "    if (i < count - 5 || count < 1000000) y[i] = x[i] > 0 ? x[i] : 0;",
-       "",
-       {VerdictStage::verify}},
-      {"an input is changed",
-       std::string(kRight) + " if (i == 1000000007) x[i] = 1;",
-       "",
-       {VerdictStage::verify, VerdictStage::guard}},
-      {"other bits at another address",
-       std::string(kRight) + " if (i == 1000000007 && uint64_t(y) % 16 != 0) y[i] += 1;",
-       "",
-       {VerdictStage::guard}},
-      {"an element after the output",
-       std::string(kRight) + " if (i == 1000000007) y[count] = 1;",
-       "",
-       {VerdictStage::verify, VerdictStage::guard}}};
+  } wrong[] = {{"one element is wrong",
+                std::string(kRightRelu) + " if (i == 1000000007) y[i] += 1;",
+                "",
+                {VerdictStage::verify}},
+               {"the end is left out",
+                "    if (i < count - 5 || count < 1000000) y[i] = x[i] > 0 ? x[i] : 0;",
+                "",
+                {VerdictStage::verify}},
+               {"an input is changed",
+                std::string(kRightRelu) + " if (i == 1000000007) x[i] = 1;",
+                "",
+                {VerdictStage::verify, VerdictStage::guard}},
+               {"other bits at another address",
+                std::string(kRightRelu) + " if (i == 1000000007 && uint64_t(y) % 16 != 0) y[i] += 1;",
+                "",
+                {VerdictStage::guard}},
+               {"an element after the output",
+                std::string(kRightRelu) + " if (i == 1000000007) y[count] = 1;",
+                "",
+                {VerdictStage::verify, VerdictStage::guard}}};
   for (const auto& one : wrong) {
     const Verdict verdict = judged(task, relu_with(one.body, one.declared));
     EXPECT_FALSE(verdict.accepted()) << one.what;

@@ -56,6 +56,7 @@ std::string text_of(const Conditions& conditions) {
     text += fmt::format("; {} pause{} to cool down, {:.1f} s", conditions.pauses, conditions.pauses > 1 ? "s" : "",
                         conditions.paused_s);
   }
+  for (const std::string& why : conditions.slowed_by) text += fmt::format("; slowed by {}", why);
   return text;
 }
 

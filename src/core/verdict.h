@@ -96,6 +96,7 @@ struct Conditions {
   std::optional<double> celsius_first = {}, celsius_most = {};
   int pauses = 0;  // until it was as fast as before
   double paused_s = 0;
+  std::vector<std::string> slowed_by = {};  // what held a GPU's clock down: "power cap", "heat"
 };
 // "core at 1800 to 2400 MHz, 41 to 52 degrees; up to 3 % slower than at best; 1 pause, 3.5 s"
 std::string text_of(const Conditions& conditions);

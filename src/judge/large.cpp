@@ -133,20 +133,22 @@ Lengths lengths_with_long_sums(const Task& task, const Means& means) {
 Result<std::optional<LargeTask>> large_task(const Task& task, targets::Device& device, const Means& means) {
   const Status affordable = check_affordable(task, means);
   auto* large = dynamic_cast<targets::LargeShapes*>(&device);
-  if (affordable.ok()) return std::optional<LargeTask>();
-  if (large == nullptr || large->device_memory_bytes() == 0) return affordable.error();
+  const bool there = large != nullptr && large->device_memory_bytes() > 0;
+  if (affordable.ok() && (!there || check_affordable(task, kQuickOnHost).ok())) return std::optional<LargeTask>();
+  if (!there) return affordable.error();
   LargeTask found{.device = large, .reference = nullptr, .bounds = {}, .bounded_at = {}};
   const auto reference = large->reference_for(task);
+  if (!reference.ok() && affordable.ok()) return std::optional<LargeTask>();
   if (!reference.ok()) return fail("{}; and on the GPU: {}", affordable.error().message, reference.error().message);
   found.reference = *reference;
   KW_TRY(const Instance own, instance_for(device, task, task.lengths, 1));
   const double needed = static_cast<double>(own.all_bytes() + found.reference->memory_bytes());
-  const double there = kShareOfDevice * static_cast<double>(large->device_memory_bytes());
-  if (needed > there) {
+  const double most = kShareOfDevice * static_cast<double>(large->device_memory_bytes());
+  if (needed > most) {
     return fail(
         "{} is too large to be judged: a call and its reference take {:.1f} GB on the GPU, and {:.1f} GB are "
         "the most",
-        task.name, needed / 1e9, there / 1e9);
+        task.name, needed / 1e9, most / 1e9);
   }
   found.bounded_at = lengths_with_long_sums(task, kBoundMeans);
   KW_TRY(found.bounds, kept_bounds(task, found.bounded_at));
@@ -260,9 +262,9 @@ Result<std::optional<Finding>> examine_large(const LargeTask& large, const Task&
   const auto other_bits = [&](const CheckedOutput& output, std::size_t index, bool repeated) {
     return finding(VerdictStage::behaviour, {ReasonCode::other_bits,
                                              {{"output", index},
-                                              {"element", output.first_difference},
-                                              {"first", "one number"},
-                                              {"then", "another one"},
+                                              {"element", output.difference.index},
+                                              {"first", fmt::format("{:.9g}", output.difference.expected)},
+                                              {"then", fmt::format("{:.9g}", output.difference.got)},
                                               {"repeated", repeated}}});
   };
   for (const auto& outputs : checked.calls) {

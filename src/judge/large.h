@@ -25,7 +25,10 @@ struct LargeTask {
   Lengths bounded_at;                        // the smaller shape that they come from
 };
 
-// None: the host can afford it. An Error: nobody can.
+// What the host does by itself although the device could: larger tasks would take it seconds for every case.
+inline constexpr Means kQuickOnHost{.memory_bytes = 2e9, .reference_s = 1};
+
+// None: the host does it. An Error: nobody can.
 Result<std::optional<LargeTask>> large_task(const Task& task, targets::Device& device, const Means& means);
 
 // As check_affordable, for kernels of a device that is not open: an Error where neither the host nor it can afford the

@@ -26,13 +26,16 @@ Reason reason_from(const Json& json) {
 }
 
 Json conditions_data(const Conditions& conditions) {
+  Json slowed_by = Json::array();
+  for (const std::string& why : conditions.slowed_by) slowed_by.push_back(why);
   return {{"slowest", conditions.slowest},
           {"mhz_least", or_null(conditions.mhz_least)},
           {"mhz_most", or_null(conditions.mhz_most)},
           {"celsius_first", or_null(conditions.celsius_first)},
           {"celsius_most", or_null(conditions.celsius_most)},
           {"pauses", conditions.pauses},
-          {"paused_s", conditions.paused_s}};
+          {"paused_s", conditions.paused_s},
+          {"slowed_by", std::move(slowed_by)}};
 }
 
 Conditions conditions_from(const Json& json) {
@@ -42,7 +45,8 @@ Conditions conditions_from(const Json& json) {
           .celsius_first = number_at(json, "celsius_first"),
           .celsius_most = number_at(json, "celsius_most"),
           .pauses = json.at("pauses"),
-          .paused_s = json.at("paused_s")};
+          .paused_s = json.at("paused_s"),
+          .slowed_by = json.value("slowed_by", std::vector<std::string>())};
 }
 
 Json coverage_data(const Coverage& coverage) {

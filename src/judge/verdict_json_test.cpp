@@ -17,7 +17,8 @@ Verdict example() {
   verdict.caches = "warm";
   verdict.speedups = {{"plain", 1.5, 1.4, 1.6, 100, true}};
   verdict.noise = 0.01;
-  verdict.conditions = Conditions{.slowest = 1.02, .mhz_least = 1800, .mhz_most = 2400, .pauses = 1, .paused_s = 3.5};
+  verdict.conditions = Conditions{
+      .slowest = 1.02, .mhz_least = 1800, .mhz_most = 2400, .pauses = 1, .paused_s = 3.5, .slowed_by = {"heat"}};
   verdict.isolation = "full";
   verdict.coverage = {.shapes = 100,
                       .cases = 120,

@@ -455,7 +455,10 @@ Result<at::Tensor> calibration_tokens(const Tokenizer& tokenizer, const Network&
   if (options.length > network.config().context) {
     return fail("calibration in sequences of {} tokens: the model takes {}", options.length, network.config().context);
   }
-  const std::int64_t sequences = std::min(options.sequences, std::ssize(ids) / options.length);
+  // Encoders are given whole texts: each sequence has the tokens that a text begins and ends with.
+  const bool whole = !network.config().is_causal();
+  const std::int64_t own = options.length - (whole ? std::ssize(tokenizer.around({})) : 0);
+  const std::int64_t sequences = own < 1 ? 0 : std::min(options.sequences, std::ssize(ids) / own);
   if (sequences == 0) {
     return fail("{}: {} tokens are too few for one sequence of {} to calibrate with", options.text.string(), ids.size(),
                 options.length);
@@ -463,10 +466,12 @@ Result<at::Tensor> calibration_tokens(const Tokenizer& tokenizer, const Network&
   KW_CHECK(network.check_ids(ids));
   // Spread over the text: its beginning alone would speak of one thing.
   at::Tensor made = at::empty({sequences, options.length}, at::kLong);
-  const std::int64_t all = std::ssize(ids) / options.length;
+  const std::int64_t all = std::ssize(ids) / own;
   for (std::int64_t i = 0; i < sequences; ++i) {
-    const auto from = ids.begin() + i * all / sequences * options.length;
-    std::copy(from, from + options.length, made.data_ptr<std::int64_t>() + i * options.length);
+    const auto from = ids.begin() + i * all / sequences * own;
+    std::vector<std::int32_t> sequence(from, from + own);
+    if (whole) sequence = tokenizer.around(std::move(sequence));
+    std::copy(sequence.begin(), sequence.end(), made.data_ptr<std::int64_t>() + i * options.length);
   }
   return made;
 }

@@ -33,7 +33,7 @@ struct CheckedOutput {
   std::vector<ops::Mismatch> examples;
   double worst = 0;          // the largest error in parts of what is allowed
   std::int64_t differs = 0;  // elements with other bits than in the first call that was checked
-  std::int64_t first_difference = 0;
+  ops::Mismatch difference;  // one of them: `expected` is what the first call gave
 };
 
 struct Checked {

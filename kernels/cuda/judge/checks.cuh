@@ -36,6 +36,15 @@ __device__ inline void note(Found* found, int64_t i, int64_t count) {
   atomicMax(&found->first, (unsigned long long)(count - i));
 }
 
+__device__ inline void show(Found* found, int64_t i, double got, double expected, double allowed) {
+  const unsigned long long at = atomicAdd(&found->examples, 1ull);
+  if (at >= 8) return;
+  found->example[at].at = i;
+  found->example[at].got = got;
+  found->example[at].expected = expected;
+  found->example[at].allowed = allowed;
+}
+
 // To a kernel's input, or as doubles for a reference; the other one is null.
 extern "C" __global__ void __launch_bounds__(kThreads) kw_draw(float* to, double* wide, Drawn of, Layers layers,
                                                                int64_t count) {
@@ -56,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) kw_still_drawn(const uint
   }
 }
 
-// KW_FLOAT32 and so on, as src/targets/instance.h numbers them.
+// As src/targets/cuda/loaded.cpp numbers them.
 enum Type { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBFloat16 = 3, kOther = 4 };
 
 __device__ inline double number_at(const void* from, int64_t type, int64_t i) {
@@ -82,11 +91,13 @@ extern "C" __global__ void __launch_bounds__(kThreads) kw_same(const uint8_t* a,
       for (int64_t k = 0; k < bytes; ++k) same = same && a[i * bytes + k] == b[i * bytes + k];
     }
     if (same) continue;
+    double p = 0, q = 0;
     if (type != kOther) {
-      const double p = number_at(a, type, i), q = number_at(b, type, i);
+      p = number_at(a, type, i), q = number_at(b, type, i);
       if (p != p && q != q) continue;
     }
     note(found, i, count);
+    show(found, i, p, q, 0);
   }
 }
 
@@ -111,13 +122,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) kw_compare(const void* go
     }
     if (right) continue;
     note(found, i, count);
-    const unsigned long long at = atomicAdd(&found->examples, 1ull);
-    if (at < 8) {
-      found->example[at].at = i;
-      found->example[at].got = is;
-      found->example[at].expected = wanted;
-      found->example[at].allowed = slack;
-    }
+    show(found, i, is, wanted, slack);
   }
   if (worst > 0) atomicMax(&found->worst, (unsigned long long)__double_as_longlong(worst));
 }

@@ -11,6 +11,7 @@
 #include "targets/cuda/loaded.h"
 #include "targets/cuda/roofs.h"
 #include "targets/cuda/sanitizer.h"
+#include "targets/cuda/watch.h"
 
 namespace kw::cuda {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{32} << 20;
 // One at a time on a GPU, also of several kw.
 class GpuTurn final : public targets::Turn {
  public:
-  explicit GpuTurn(int number) {
+  GpuTurn(int number, const std::string& bus) : watch_(GpuWatch::open(bus)) {
     auto file = open_lock_file(cache_folder() / fmt::format("cuda-{}.turn", number));
     if (file.ok()) {
       file_ = std::move(*file);
@@ -53,15 +54,21 @@ class GpuTurn final : public targets::Turn {
   }
   targets::Lap time(targets::LoadedKernel& kernel, std::size_t count, Clock::time_point deadline) override {
     if (!late_.empty()) return {.reason = std::exchange(late_, {})};
-    return of(kernel).time(0, count, warmth_, deadline);
+    targets::Lap lap = of(kernel).time(0, count, warmth_, deadline);
+    if (watch_ != nullptr && count > 0) watch_->look();
+    return lap;
   }
   bool watches_clock() const override { return true; }
   int core() const override { return 0; }
+  std::optional<Conditions> conditions() const override {
+    return watch_ == nullptr ? std::nullopt : watch_->conditions();
+  }
 
  private:
   static LoadedCuda& of(targets::LoadedKernel& kernel) { return dynamic_cast<LoadedCuda&>(kernel); }
 
   Descriptor file_;
+  std::unique_ptr<GpuWatch> watch_;  // null: NVML is not there
   Warmth warmth_ = Warmth::warm;
   Reason late_;  // of writing inputs, said with the lap
 };
@@ -129,7 +136,9 @@ Result<std::unique_ptr<targets::LoadedKernel>> CudaDevice::load(const targets::B
   return std::unique_ptr<targets::LoadedKernel>(std::move(loaded));
 }
 
-std::unique_ptr<targets::Turn> CudaDevice::take_turn(int) { return std::make_unique<GpuTurn>(number_); }
+std::unique_ptr<targets::Turn> CudaDevice::take_turn(int) {
+  return std::make_unique<GpuTurn>(number_, facts_.value("bus", std::string()));
+}
 
 // Half of the GPU's cache, so that all calls of a group find their tensors as warm as a single one would.
 std::uint64_t CudaDevice::group_bytes() const {

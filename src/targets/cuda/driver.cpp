@@ -27,6 +27,7 @@ Result<api::Functions> load() {
   KW_FIND(cuDeviceGet);
   KW_FIND(cuDeviceGetName);
   KW_FIND(cuDeviceGetAttribute);
+  KW_FIND(cuDeviceGetPCIBusId);
   KW_FIND(cuDeviceTotalMem_v2);
   KW_FIND(cuDevicePrimaryCtxRetain);
   KW_FIND(cuCtxSetCurrent);

@@ -100,6 +100,7 @@ struct Functions {
   Result (*cuDeviceGet)(Device*, int);
   Result (*cuDeviceGetName)(char*, int, Device);
   Result (*cuDeviceGetAttribute)(int*, int, Device);
+  Result (*cuDeviceGetPCIBusId)(char*, int, Device);
   Result (*cuDeviceTotalMem_v2)(std::size_t*, Device);
   Result (*cuDevicePrimaryCtxRetain)(Context*, Device);
   Result (*cuCtxSetCurrent)(Context);

@@ -76,7 +76,14 @@ LoadedCuda::~LoadedCuda() { pool_.give_back(std::move(worker_)); }
 
 Reason LoadedCuda::ask(const Json& request, std::span<const int> files, Clock::time_point deadline,
                        Json* answer) const {
-  std::optional<Json> got = worker_->ask(request, files, deadline);
+  std::optional<Json> got;
+  if (waiting_.empty()) {
+    got = worker_->ask(request, files, deadline);
+  } else {
+    // What waits goes first, in the same packet.
+    waiting_.push_back(request);
+    got = worker_->ask({{"ask", "several"}, {"parts", std::exchange(waiting_, Json::array())}}, files, deadline);
+  }
   if (!got) {
     if (worker_->timed_out()) return {ReasonCode::timed_out, {{"where", "in its launches"}}};
     return {ReasonCode::lost, {{"where", "on the GPU"}}};
@@ -193,7 +200,10 @@ Reason LoadedCuda::write_inputs(std::size_t calls, Clock::time_point deadline) {
     }
   }
   if (items.empty()) return {};
-  if (!draws) return ask({{"ask", "write"}, {"items", std::move(items)}}, {}, deadline);
+  if (!draws) {
+    waiting_.push_back({{"ask", "write"}, {"items", std::move(items)}});
+    return {};
+  }
   const Result<std::string> code = referee_.code();
   if (!code.ok()) return {ReasonCode::lost, {{"where", code.error().message}}};
   const auto file = sandbox::memory_file(*code);
@@ -245,7 +255,9 @@ Result<targets::Checked> LoadedCuda::check(const CudaReference& reference, std::
                                     .wrong = one.at("wrong").get<std::int64_t>(),
                                     .worst = number_of(one.at("worst")),
                                     .differs = one.at("differs").get<std::int64_t>(),
-                                    .first_difference = one.at("first").get<std::int64_t>()};
+                                    .difference = {.index = one.at("difference").at(0).get<std::int64_t>(),
+                                                   .got = number_of(one.at("difference").at(1)),
+                                                   .expected = number_of(one.at("difference").at(2))}};
       for (const Json& example : one.at("examples")) {
         output.examples.push_back({example.at(0).get<std::int64_t>(), number_of(example.at(1)),
                                    number_of(example.at(2)), number_of(example.at(3))});
@@ -319,9 +331,7 @@ targets::Lap LoadedCuda::time(std::size_t first, std::size_t count, targets::War
 }
 
 void LoadedCuda::poison(std::size_t call, std::uint8_t value, bool around) {
-  // Where the worker is gone, the next run says so.
-  static_cast<void>(
-      ask({{"ask", "poison"}, {"call", call}, {"value", value}, {"around", around}}, {}, Clock::now() + kMostOwnTime));
+  waiting_.push_back({{"ask", "poison"}, {"call", call}, {"value", value}, {"around", around}});
 }
 
 Reason LoadedCuda::overrun(std::size_t call, std::uint8_t value) const {

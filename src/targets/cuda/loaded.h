@@ -64,7 +64,8 @@ class LoadedCuda final : public targets::LoadedKernel, private targets::Outputs 
   Json facts_;
   const CudaCalls* calls_ = nullptr;
   const targets::Instance* instance_ = nullptr;
-  std::vector<std::uint64_t> written_;  // by slot: the version that is on the GPU
+  std::vector<std::uint64_t> written_;    // by slot: the version that is on the GPU
+  mutable Json waiting_ = Json::array();  // requests without an answer of their own, to go before the next one
   mutable SharedMemory output_memory_;
   std::map<std::pair<std::size_t, std::size_t>, targets::FoundShape> shapes_;
 };

@@ -17,6 +17,7 @@
 //   read     call, output, bytes     into the shared memory
 //   put      call, output, bytes     from there
 //   time     first, count, cold      answers ns, and where it was cold also warm_ns, of all those calls
+//   several  parts                   requests one after the other, all but the last without files
 //   reset                            as new
 //
 // An answer holds `error` (ours), `refused` or `no_memory` (why it cannot be served), `failed`, `code`, `where` (what

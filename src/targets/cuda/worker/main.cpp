@@ -69,6 +69,7 @@ class Worker {
     if (what == "arrange") return arrange(ask, files);
     if (what == "write") return write(ask, files);
     if (what == "check") return check(ask, files);
+    if (what == "several") return several(ask, files);
     if (what == "prepare") return run_launches(true, 0, 1);
     if (what == "run") return run_calls(ask);
     if (what == "poison") return poison(ask);
@@ -84,6 +85,16 @@ class Worker {
  private:
   void must(api::Result result, const char* what) const {
     if (result != 0) throw DriverError{result, what};
+  }
+
+  // One after the other; the last one's answer, or of the first one that went wrong.
+  Json several(const Json& ask, std::vector<Descriptor>& files) {
+    const Json& parts = ask.at("parts");
+    std::vector<Descriptor> none;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      if (Json answered = answer(parts.at(i), none); !answered.empty()) return answered;
+    }
+    return answer(parts.at(parts.size() - 1), files);
   }
 
   Json load(std::vector<Descriptor>& files) {
@@ -293,7 +304,8 @@ class Worker {
     return {{"wrong", static_cast<std::int64_t>(wrong.count)},
             {"worst", static_cast<std::int64_t>(wrong.worst)},
             {"differs", static_cast<std::int64_t>(differs.count)},
-            {"first", differs.count > 0 ? count - static_cast<std::int64_t>(differs.first) : std::int64_t{0}},
+            {"difference",
+             Json::array({differs.example[0].at, word(differs.example[0].got), word(differs.example[0].expected)})},
             {"examples", std::move(examples)}};
   }
 
@@ -495,6 +507,8 @@ Json facts_of(const api::Functions& driver, api::Device device) {
   driver.cuDeviceGetName(name, sizeof name - 1, device);
   std::size_t memory = 0;
   driver.cuDeviceTotalMem_v2(&memory, device);
+  char bus[32] = {};
+  driver.cuDeviceGetPCIBusId(bus, sizeof bus - 1, device);
   int version = 0;
   driver.cuDriverGetVersion(&version);
   const auto attribute = [&](api::DeviceAttribute which) {
@@ -503,6 +517,7 @@ Json facts_of(const api::Functions& driver, api::Device device) {
     return value;
   };
   return {{"name", std::string(name)},
+          {"bus", std::string(bus)},
           {"memory_bytes", memory},
           {"driver", version},
           {"major", attribute(api::kMajor)},
