@@ -248,8 +248,13 @@ class GpuSide:
         return answer
 
     def fetch(self, command):
-        call = self.calls[command["call"]]
-        shapes = [worker.put(place, one.cpu().numpy()) for place, one in zip(call.places, call.made, strict=True)]
+        call, shapes = self.calls[command["call"]], []
+        for place, one in zip(call.places, call.made, strict=True):
+            if list(one.shape) == list(place.shape):
+                torch.from_numpy(place).copy_(one)  # straight there: it may be gigabytes
+                shapes.append(list(one.shape))
+            else:
+                shapes.append(worker.put(place, one.cpu().numpy()))
         return {"shapes": shapes}
 
     def is_lost(self):
