@@ -12,6 +12,7 @@
 #include "core/tunable_defaults.h"
 #include "corpus/code_text.h"
 #include "corpus/collect.h"
+#include "corpus/line.h"
 #include "corpus/prompt.h"
 #include "corpus/structure.h"
 #include "corpus/task_text.h"
@@ -145,7 +146,8 @@ Result<std::string> with_values(const std::string& source, const Tunables& own, 
   for (const auto& [name, value] : values) {
     if (std::ranges::find(left.list, name, &Tunable::name) != left.list.end()) {
       in_source[name] = value;
-    } else if (std::ranges::find(own.list, name, &Tunable::name) == own.list.end()) {
+    } else if (name != "compiler" && name != "flags" &&
+               std::ranges::find(own.list, name, &Tunable::name) == own.list.end()) {
       macros += fmt::format("#define KW_SET_{} ~, {}\n", name, value);
     }
   }
@@ -270,8 +272,11 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
     if (!names.insert(task.name).second) continue;
     KW_TRY(const ops::Graph graph, ops::resolve(task));
     const auto drafts = compose::drafts_of(graph, techniques, compose::Parts::by_name, target.compose);
-    const auto whole = compose::drafts_of(graph, techniques, compose::Parts::inlined, target.compose);
-    if (!drafts.ok() || !whole.ok()) continue;  // an operator without a plain kernel
+    if (!drafts.ok()) continue;  // an operator without a plain kernel
+    std::vector<compose::Draft> whole;
+    if (rules.points > 1) {
+      KW_TRY(whole, compose::drafts_of(graph, techniques, compose::Parts::inlined, target.compose));
+    }
     const std::size_t place = drawn.tasks.size();
     for (std::size_t i = 0; i < drafts->size(); ++i) {
       const compose::Draft& draft = (*drafts)[i];
@@ -281,15 +286,20 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
         ++drawn.too_long;
         continue;
       }
-      // With its parts written out it shows all tunables that there are, those of the parts too.
-      KW_TRY(const search::Space space,
-             search::Space::of({{draft.technique, "kernel", (*whole)[i].source, (*whole)[i].tunables}}, one_way));
-      std::set<search::Point> points = {space.first(0)};
-      for (std::size_t tries = 0; tries < 4 * rules.points && points.size() < rules.points; ++tries)
-        points.insert(space.any(0, random));
+      std::vector<Settings> values = {{}};
+      if (rules.points > 1) {
+        // With its parts written out it shows all tunables that there are, those of the parts too.
+        KW_TRY(const search::Space space,
+               search::Space::of({{draft.technique, "kernel", whole[i].source, whole[i].tunables}}, one_way));
+        std::set<search::Point> points = {space.first(0)};
+        for (std::size_t tries = 0; tries < 4 * rules.points && points.size() < rules.points; ++tries)
+          points.insert(space.any(0, random));
+        values.clear();
+        for (const search::Point& point : points) values.push_back(space.settings(point));
+      }
       std::set<std::string> sources;
-      for (const search::Point& point : points) {
-        KW_TRY(std::string chosen, with_values(source, draft.tunables, space.settings(point), one_way));
+      for (const Settings& some : values) {
+        KW_TRY(std::string chosen, with_values(source, draft.tunables, some, one_way));
         if (chosen.size() > rules.longest || drawn.kernels.size() == rules.count) continue;
         if (!sources.insert(chosen).second || ++tasks_of[chosen] > kMostOfSource) continue;
         drawn.kernels.push_back({place, draft.technique, std::move(chosen)});
@@ -350,6 +360,13 @@ Result<std::string> json_lines_of(const DrawnKernels& drawn, const DrawRules& ru
     of_task["technique"] = kernel.technique;
     of_task["answer"] = kernel.source;
     text += of_task.dump() + "\n";
+    for (const Hole& hole : holes_for({.answer = kernel.source}, {.seed = rules.seed, .most = rules.holes})) {
+      Json of_hole = of_task;
+      of_hole["prefix"] = hole.prefix(kernel.source);
+      of_hole["answer"] = hole.middle(kernel.source);
+      of_hole["suffix"] = hole.suffix(kernel.source);
+      text += of_hole.dump() + "\n";
+    }
   }
   return text;
 }

@@ -39,6 +39,7 @@ struct DrawRules {
   std::size_t count = 200;             // of kernels
   std::size_t points = 2;              // of a kernel's tunables: the defaults, and others
   std::size_t longest = 6000;          // bytes of a source
+  std::size_t holes = 0;               // of each kind, as further lines of a plan
   std::vector<std::string> only = {};  // operators to begin with; empty: all
 };
 
@@ -63,7 +64,7 @@ std::vector<store::NewItem> items_of(const DrawnKernels& drawn, const judge::Cas
 // A line for each kernel.
 std::string text_of(const DrawnKernels& drawn);
 // Likewise as JSON: prompt and answer as a line for supervised training has them (line.h), with the split of the same
-// seed, but judged by nobody.
+// seed, but judged by nobody. Behind it those for infilling, where holes are asked for.
 Result<std::string> json_lines_of(const DrawnKernels& drawn, const DrawRules& rules);
 
 }  // namespace kw::corpus

@@ -186,12 +186,21 @@ class Filling {
       firsts.push_back(i * width);
     }
     const auto device = network_.options().device();
+    // Texts that stand at the same place see all keys before and in their block: no mask is needed.
+    const std::int64_t stored = rows_.front().stored;
+    const bool together = width == block_ && std::ranges::all_of(rows_, [&](const Row& row) {
+                            return row.stored == stored && row.block_end(width) == stored + width;
+                          });
+    const std::int64_t count = together ? stored + width : keys;
     const at::Tensor places = begins.to(device) + at::arange(width, on_device()).view({1, -1}),
-                     key_places = at::arange(keys, on_device()).view({1, 1, -1});
+                     key_places = at::arange(count, on_device()).view({1, 1, -1});
     const at::Tensor block_ends = ((at::floor_divide(places, block_) + 1) * block_).unsqueeze(-1);
     // What a last block that is short lacks sees itself, and nothing sees it.
-    Pass pass = network_.pass_over(
-        places, ((key_places < block_ends) & (key_places < ends.to(device))) | (key_places == places.unsqueeze(-1)));
+    const at::Tensor seen =
+        together ? at::Tensor()
+                 : ((key_places < block_ends) & (key_places < ends.to(device))) | (key_places == places.unsqueeze(-1));
+    Pass pass = network_.pass_over(places, seen);
+    pass.keys = count;
     pass.cache = &cache_;
     pass.places = places.view({rows, 1, width, 1});
     states_ = network_.run(ids, pass).reshape({rows * width, -1});
@@ -206,7 +215,8 @@ class Filling {
       logits = at::from_blob(made.data(), {std::ssize(wanted), network_.config().vocabulary}, at::kFloat);
     } else {
       const at::Tensor some = at::tensor(wanted, at::kLong).to(states_.device());
-      logits = network_.head(states_.index_select(0, some)).to(at::kFloat);
+      logits = network_.head(states_.index_select(0, some));
+      if (!logits.is_cuda()) logits = logits.to(at::kFloat);
     }
     logits.select(1, *network_.config().mask_id).fill_(-INFINITY);
     return logits;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 namespace kw::lm {
 
@@ -20,8 +21,7 @@ Chosen choose_with_share(const at::Tensor& logits, const Sampling& sampling, dou
 std::vector<Chosen> choose_many(const at::Tensor& logits, const Sampling& sampling, std::span<const double> numbers) {
   at::Tensor ids, shares;  // of every row
   if (sampling.temperature <= 0) {
-    ids = logits.argmax(1, true);
-    shares = at::softmax(logits, 1, logits.is_cuda() ? at::kFloat : at::kDouble).gather(1, ids);
+    std::tie(shares, ids) = at::softmax(logits, 1, logits.is_cuda() ? at::kFloat : at::kDouble).max(1, true);
   } else {
     const auto [likely, order] = (logits.to(at::kDouble) / sampling.temperature).sort(1, true);
     const at::Tensor all = at::softmax(likely, 1), sums = all.cumsum(1);
@@ -86,15 +86,17 @@ Result<std::vector<Generated>> generate(const Network& network, const std::vecto
       logits = at::from_blob(const_cast<float*>(made.data()), {1, std::ssize(made)}, at::kFloat);
     } else {
       const at::Tensor states = network.run(ids, &cache, padding);
-      logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1).to(at::kFloat).cpu();
+      logits = network.head(states.slice(1, states.size(1) - 1)).squeeze(1).to(at::kFloat);
     }
     ids = at::zeros({rows, 1}, at::kLong);
     bool all_ended = true;
+    std::vector<double> drawn;  // of every row and step, so that rows do not change each other's
+    for (std::int64_t row = 0; row < rows; ++row) drawn.push_back(number(random));
+    const std::vector<Chosen> chosen = choose_many(logits, sampling, drawn);
     for (std::int64_t row = 0; row < rows; ++row) {
       Generated& answer = answers[static_cast<std::size_t>(row)];
-      const double drawn = number(random);  // of every row and step, so that rows do not change each other's
       if (answer.ended) continue;
-      const std::int32_t id = choose(logits[row], sampling, drawn);
+      const std::int32_t id = chosen[static_cast<std::size_t>(row)].id;
       answer.ended = std::ranges::find(config.end_ids, id) != config.end_ids.end();
       if (answer.ended) continue;
       all_ended = false;

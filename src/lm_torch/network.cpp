@@ -22,7 +22,11 @@ constexpr std::int64_t kFewQueries = 64;       // of a group of heads, that read
 constexpr bool kHasFused = true;
 at::Tensor fused_attention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                            const at::Tensor& mask) {
-  return at::scaled_dot_product_attention(queries, keys, values, mask);
+  // cuDNN is the fastest for training, but takes a tenth of a second for every shape that it has not met: writing has
+  // a new shape every few tokens.
+  at::globalContext().setSDPUseCuDNN(queries.requires_grad());
+  return at::scaled_dot_product_attention(queries, keys, values,
+                                          mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt);
 }
 at::Tensor fused_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
   return at::rms_norm(x, {x.size(-1)}, weight, epsilon);
@@ -71,7 +75,8 @@ at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys, co
     // The heads of a group share keys: they are more rows of one product.
     const at::Tensor asked = queries.slice(2, begin, begin + some).reshape({batch, kv_heads, group * some, size});
     at::Tensor scores = at::matmul(asked, keys_down).mul_(1 / std::sqrt(static_cast<double>(size)));
-    scores = scores.view({batch, kv_heads, group, some, count}) + mask.slice(2, begin, begin + some).unsqueeze(2);
+    scores = scores.view({batch, kv_heads, group, some, count});
+    if (mask.defined()) scores = scores + mask.slice(2, begin, begin + some).unsqueeze(2);
     const auto summed_as = scores.element_size() < 4 ? at::kFloat : scores.scalar_type();
     const at::Tensor shares =
         at::softmax(scores, -1, summed_as).to(values.scalar_type()).view({batch, kv_heads, group * some, count});
@@ -197,9 +202,15 @@ Network Network::of_tensors(const ModelConfig& config, const std::map<std::strin
   return network;
 }
 
+// Whether the queries of a group are few enough to be rows of one query that reads the group's keys once.
+bool Network::shares_keys(std::int64_t tokens) const {
+  const std::int64_t group = config_.kv_heads > 0 ? config_.heads / config_.kv_heads : 1;
+  return kHasFused && group > 1 && group * tokens <= kFewQueries;
+}
+
 Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts) const {
   const auto device = options().device();
-  const at::Tensor there = seen.to(device);
+  const at::Tensor there = seen.defined() ? seen.to(device) : seen;
   const auto mask_of = [&](const at::Tensor& some) {
     return at::zeros({some.size(0), 1, some.size(1), some.size(2)}, options())
         .masked_fill_(at::logical_not(some).unsqueeze(1), -INFINITY);
@@ -209,10 +220,9 @@ Pass Network::pass_over(const at::Tensor& positions, const at::Tensor& seen, std
   for (TokenPart& part : pass.parts) {
     part.mask = mask_of(stretches_of(there.slice(1, part.begin, part.end), 2, part.keys));
   }
-  if (pass.parts.empty()) pass.mask = mask_of(there);
-  const std::int64_t group = config_.kv_heads > 0 ? config_.heads / config_.kv_heads : 1;
-  if (kHasFused && device.is_cuda() && pass.parts.empty() && group > 1 && group * seen.size(1) <= kFewQueries) {
-    pass.group_mask = pass.mask.repeat({1, 1, group, 1});
+  if (pass.parts.empty() && there.defined()) pass.mask = mask_of(there);
+  if (pass.mask.is_cuda() && shares_keys(positions.size(1))) {
+    pass.group_mask = pass.mask.repeat({1, 1, config_.heads / config_.kv_heads, 1});
   }
   if (frequencies_.defined()) {
     const at::Tensor angles =
@@ -267,7 +277,7 @@ at::Tensor Network::mixed(const at::Tensor& queries, const at::Tensor& keys, con
   const bool fused = kHasFused && queries.is_cuda();
   const std::int64_t batch = queries.size(0), tokens = queries.size(2), size = config_.head_size;
   const std::int64_t kv_heads = config_.kv_heads, group = config_.heads / kv_heads;
-  if (fused && pass.group_mask.defined()) {
+  if (fused && pass.parts.empty() && shares_keys(tokens)) {
     const at::Tensor asked = queries.reshape({batch, kv_heads, group * tokens, size});
     return fused_attention(asked, keys, values, pass.group_mask).reshape({batch, config_.heads, tokens, size});
   }
@@ -308,7 +318,7 @@ at::Tensor Network::attention(std::int64_t index, const at::Tensor& inputs, cons
     const auto put = [&](at::Tensor& kept, const at::Tensor& added) {
       if (pass.places.defined()) {
         kept.scatter_(2, pass.places.expand_as(added), added);
-        return kept.slice(2, 0, pass.mask.size(-1));
+        return kept.slice(2, 0, pass.keys);
       }
       if (!kept.defined() || kept.size(2) < end) {
         at::Tensor larger = at::empty({batch, kv_heads, std::max<std::int64_t>(2 * end, 64), size}, added.options());

@@ -48,7 +48,7 @@ struct TokenPart {
 // What a pass over a batch needs besides its hidden states, made once for all layers.
 struct Pass {
   at::Tensor cosines, sines;  // [batch, 1, tokens, head size]
-  at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]
+  at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]; undefined: all see all keys
   // The same with a row for every query of a group of heads, [batch, 1, group * tokens, keys], where these are few: then
   // a group reads its keys once.
   at::Tensor group_mask = {};
@@ -56,8 +56,9 @@ struct Pass {
   std::vector<TokenPart> parts = {};
   KeyValueCache* cache = nullptr;
   // Where in the cache the keys and values of these tokens go, [rows, 1, tokens, 1]; the cache has room for them.
-  // Undefined: after its length.
+  // Undefined: after its length. With places, the first `keys` of the cache are there to be seen.
   at::Tensor places = {};
+  std::int64_t keys = 0;
   // Told what the linear layer of this index was given and answered.
   std::function<void(std::size_t linear, const at::Tensor& inputs, const at::Tensor& outputs)> watch = {};
 };
@@ -78,8 +79,8 @@ class Network {
   // `ids` [batch, tokens]. `padding`: how many tokens at the beginning of each row count for nothing.
   Pass begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache = nullptr,
                   std::span<const std::int64_t> padding = {}) const;
-  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true. Both may
-  // lie on the network's device or on the CPU.
+  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true, or all where
+  // it is undefined. Both may lie on the network's device or on the CPU.
   Pass pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts = {}) const;
   at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor run_layer(std::int64_t layer, const at::Tensor& hidden, const Pass& pass) const;
@@ -98,6 +99,7 @@ class Network {
 
  private:
   at::Tensor attention(std::int64_t layer, const at::Tensor& inputs, const Pass& pass) const;
+  bool shares_keys(std::int64_t tokens) const;
   at::Tensor rotated(const at::Tensor& heads, const Pass& pass) const;
   at::Tensor mixed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values, const Pass& pass) const;
 

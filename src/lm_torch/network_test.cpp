@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "lm_torch/evaluate.h"
 #include "lm_torch/generate.h"
 
@@ -150,6 +151,22 @@ TEST(Generate, ChoosesAmongTheLikeliest) {
   EXPECT_EQ(choose(logits, {.temperature = 1}, 0.91), 0);
   EXPECT_EQ(choose(logits, {.temperature = 1, .top_k = 2}, 0.99), 2);
   EXPECT_EQ(choose(logits, {.temperature = 1, .top_p = 0.5}, 0.99), 1);
+}
+
+TEST(Sampling, ChoosesForManyRowsAsForEachAlone) {
+  const at::Tensor logits = at::empty({12, 40}, at::kFloat);
+  Random(3).fill_normal({logits.data_ptr<float>(), 12 * 40}, 0, 2);
+  std::vector<double> numbers;
+  for (int row = 0; row < 12; ++row) numbers.push_back((row + 0.5) / 12);
+  for (const Sampling& sampling : {Sampling{.temperature = 0}, Sampling{.temperature = 0.7},
+                                   Sampling{.temperature = 1, .top_k = 3}, Sampling{.temperature = 1, .top_p = 0.6}}) {
+    const std::vector<Chosen> all = choose_many(logits, sampling, numbers);
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      const Chosen alone = choose_with_share(logits[static_cast<std::int64_t>(row)], sampling, numbers[row]);
+      EXPECT_EQ(all[row].id, alone.id);
+      EXPECT_DOUBLE_EQ(all[row].share, alone.share);
+    }
+  }
 }
 
 // By hand from the logits of the whole window.

@@ -18,9 +18,9 @@ constexpr bool kHasFusedAdamW = false;
 constexpr double kLeastMasked = 1e-3;
 constexpr double kFirstMoment = 0.9, kSecondMoment = 0.95, kTiny = 1e-8;
 constexpr double kFirstDeviation = 0.02;
+constexpr std::int64_t kWidthOfGpu = 128;  // rows of a GPU are filled up to multiples
 constexpr std::int64_t kTokensOfPart = 256, kKeysOfPart = 64;
 constexpr double kMostOfPairs = 0.8;  // of all pairs of tokens; above it, parts are not worth their calls
-constexpr std::size_t kTokensAtOnce = 16;  // rows are filled up to whole ones: masks of GPUs come in such steps
 
 // A token of the doubled input.
 struct Token {
@@ -90,7 +90,6 @@ std::vector<TokenPart> parts_of(const std::vector<std::vector<Token>>& rows, boo
 TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion) {
   std::size_t longest = 1;
   for (const auto& row : rows) longest = std::max(longest, row.size());
-  longest = (longest + kTokensAtOnce - 1) / kTokensAtOnce * kTokensAtOnce;
   std::vector<std::int64_t> ids, places, examples, blocks, clean, predicting, targets;
   for (auto* const values : {&ids, &places, &examples, &blocks, &clean}) values->reserve(rows.size() * longest);
   std::vector<double> weights;
@@ -124,11 +123,14 @@ TrainingPass pass_of(const std::vector<std::vector<Token>>& rows, bool diffusion
 
 }  // namespace
 
-at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::Device& device) const {
+at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::Device& device,
+                              std::int64_t width) const {
   const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
   const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
-  const auto part = [&](const at::Tensor& of) { return of.slice(0, begin, end).to(device); };
-  const at::Tensor example = part(examples);
+  const auto part = [&](const at::Tensor& of, int otherwise = 0) {
+    return at::constant_pad_nd(of.slice(0, begin, end).to(device), {0, width - of.size(1)}, otherwise);
+  };
+  const at::Tensor example = part(examples, -1);
   at::Tensor sees;
   if (in_blocks) {
     const at::Tensor block = part(blocks), is_clean = part(clean);
@@ -140,7 +142,7 @@ at::Tensor TrainingPass::seen(std::int64_t begin, std::int64_t end, const at::De
     sees = key(place) <= query(place);
   }
   sees = sees & (query(example) == key(example)) & (query(example) >= 0);
-  const at::Tensor all = at::arange(ids.size(1), at::TensorOptions(at::kLong).device(device));
+  const at::Tensor all = at::arange(width, at::TensorOptions(at::kLong).device(device));
   return sees | (all.unsqueeze(1) == all.unsqueeze(0)).unsqueeze(0);
 }
 
@@ -251,9 +253,16 @@ Guesses guesses(const Network& network, const TrainingPass& pass, std::int64_t b
   const std::int64_t length = pass.ids.size(1);
   const auto device = network.options().device();
   const at::Tensor mine = at::nonzero((pass.places >= begin * length) & (pass.places < end * length)).view({-1});
+  // cuDNN plans anew for every length, so that there are few; the parts would be many more.
+  const std::int64_t width = device.is_cuda() ? (length + kWidthOfGpu - 1) / kWidthOfGpu * kWidthOfGpu : length;
+  const auto widened = [&](const at::Tensor& of) {
+    return at::constant_pad_nd(of.slice(0, begin, end).to(device), {0, width - length});
+  };
   const at::Tensor states =
-      network.run(pass.ids.slice(0, begin, end),
-                  network.pass_over(pass.positions.slice(0, begin, end), pass.seen(begin, end, device), pass.parts));
+      network
+          .run(widened(pass.ids), network.pass_over(widened(pass.positions), pass.seen(begin, end, device, width),
+                                                    device.is_cuda() ? std::vector<TokenPart>() : pass.parts))
+          .slice(1, 0, length);
   const at::Tensor asked = (pass.places.index_select(0, mine) - begin * length).to(device);
   const at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, asked));
   const at::Tensor targets = pass.targets.index_select(0, mine).to(device).unsqueeze(1);

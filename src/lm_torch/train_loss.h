@@ -33,8 +33,9 @@ struct TrainingPass {
   std::int64_t learnt = 0;  // tokens that the loss is divided by
   std::int64_t tokens = 0;  // of examples, filling not counted
 
-  // Which tokens each token of rows [begin, end) sees, computed on this device: [rows, tokens, tokens].
-  at::Tensor seen(std::int64_t begin, std::int64_t end, const at::Device& device) const;
+  // Which tokens each token of rows [begin, end) sees, computed on this device: [rows, width, width]. What the tokens
+  // lack to the width sees itself.
+  at::Tensor seen(std::int64_t begin, std::int64_t end, const at::Device& device, std::int64_t width) const;
 };
 
 // t is drawn uniformly for each example, p = 0.999 t + 0.001, and each token to be learnt is masked with probability p

@@ -38,6 +38,7 @@ Result<corpus::DrawRules> draw_rules(const Arguments& arguments) {
   rules.points = static_cast<std::size_t>(points);
   rules.longest = static_cast<std::size_t>(longest);
   rules.only = corpus::names_in(arguments.text("--only"));
+  rules.holes = arguments.text("--form").find("infill") != std::string::npos ? 1 : 0;
   return rules;
 }
 
@@ -201,7 +202,7 @@ Command corpus() {
             .repeated = true,
             .completes = Completes::run},
            {.name = "--out", .value = "DIR", .help = "of export: the folder", .completes = Completes::file},
-           {.name = "--form", .value = "FORMS", .help = "of export: sft, infill, chat, with commas (all)"},
+           {.name = "--form", .value = "FORMS", .help = "of export: sft, infill, chat, with commas (all); infill also of a plan"},
            {.name = "--count", .value = "N", .help = "of build: how many kernels (200)"},
            {.name = "--points", .value = "N", .help = "of build: settings of a kernel's tunables (2)"},
            {.name = "--only", .value = "OPERATORS", .help = "of build: tasks with these operators, with commas"},
