@@ -76,6 +76,7 @@ typedef unsigned long size_t;
 #define KW_VARIES() extern int kw_declared
 
 /* Instructions that CUDA has no functions for. Used by these names, they run on the emulated GPU too. */
+#if defined(__CUDACC_RTC__) || defined(__NVCC__)
 namespace kw {
 
 /* Products of Hopper's tensor cores: d += a * b, of 64 x `columns` results and eight of k, by four warps at once, the
@@ -163,6 +164,7 @@ __device__ __forceinline__ void wait_copies() {
 }
 
 } /* namespace kw */
+#endif
 
 #else /* the plan */
 
