@@ -108,11 +108,11 @@ TEST_F(LostDevices, DoNotCostAnExaminationThatWasFinished) {
     if (!judge::Judge::open(kFar)->judge(only_examined).ok()) needed += step;
   }
   ++needed;
-  // Draws are fresh, and some examinations take a few requests more: then the first device goes too early. Two devices
-  // are enough only where nothing was examined twice.
+  // Draws are fresh, and some examinations take more requests: then the first device goes too early, and next time it
+  // goes later. Two devices are enough only where nothing was examined twice.
   int opened = 0;
   for (int i = 0; i < 8 && opened != 2; ++i) {
-    made_up::let_devices_go({needed + 5, needed - 1});
+    made_up::let_devices_go({needed + 5 * (i + 1), needed - 1});
     const Answers answers = judged_many({"lap_ns 10000"});
     EXPECT_EQ(answers.accepted, 1) << answers.texts[0];
     opened = made_up::devices_opened();
