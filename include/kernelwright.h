@@ -161,7 +161,9 @@ static inline void* kw_keep(kw_call* call, int64_t bytes) {
 static inline const kw_attribute* kw_find(const kw_call* call, int node, const char* name) {
   for (int32_t i = 0; i < call->attribute_count; ++i) {
     const kw_attribute* attribute = &call->attributes[i];
-    if (attribute->node == node && strcmp(attribute->name, name) == 0) return attribute;
+    /* Attributes come in any order, and a call may look for one each time: most others differ in the first letter. */
+    if (attribute->node != node || attribute->name[0] != name[0]) continue;
+    if (strcmp(attribute->name, name) == 0) return attribute;
   }
   return NULL;
 }

@@ -1,5 +1,6 @@
 // Devices behind a link, on real ones: a shell of this machine (command:sh), an emulated processor, and a real ssh
 // server on loopback. Links that break and devices without room are made by the program that gives the shell.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -450,6 +451,10 @@ class SshServer {
     if (::geteuid() == 0) fs::create_directories("/run/sshd");
     pid_ = ::fork();
     if (pid_ == 0) {
+      // ssh keeps its connection for a minute, and for as long the server's process for it lives: that must not hold
+      // the pipe which whoever runs this test reads to its end.
+      const int nowhere = ::open("/dev/null", O_RDWR);
+      for (int descriptor : {0, 1, 2}) ::dup2(nowhere, descriptor);
       ::execl("/usr/sbin/sshd", "/usr/sbin/sshd", "-D", "-E", (folder / "log").c_str(), "-f",
               (folder / "sshd_config").c_str(), nullptr);
       ::_exit(127);

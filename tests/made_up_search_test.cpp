@@ -45,6 +45,7 @@ TEST(ASearch, FindsTheFastestAndAsksAllAlike) {
   const auto winner = decide(*judge, task, *space, *found, rules,
                              [&](const Point&, const judge::Case& asked, const Verdict&, double) -> Status {
                                EXPECT_EQ(asked.threads, 2);
+                               EXPECT_TRUE(asked.cold);
                                return {};
                              });
   ASSERT_TRUE(winner.ok()) << winner.error().message;

@@ -58,11 +58,12 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
   const ScratchFolder folder;
   const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
   const ScratchVariable store("KW_STORE", "");
-  // The kernel that examples speak of.
+  // It is not the times that are tested here.
+  const ScratchVariable budget("KW_BUDGET", "0.1");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
+  // The kernel that some examples speak of; those of eval and model make what they need.
   ASSERT_EQ(run({"init", "Relu", "--out", "relu.cpp"}).code, kYes);
-  ASSERT_EQ(run({"show", "Relu", "--onnx", "relu.onnx"}).code, kYes);
   // The runs that examples speak of: r1 is done, r2 is the same with its verdict taken away.
   ASSERT_TRUE(write_file("batch.jsonl", R"({"task": "Relu", "file": "relu.cpp"})").ok());
   ASSERT_EQ(run({"eval", "--batch", "batch.jsonl", "--untimed"}).code, kYes);
@@ -88,6 +89,19 @@ TEST(Program, RunsTheTwoExamplesOfEveryHelp) {
     }
   }
   std::filesystem::current_path(before);
+}
+
+TEST(Program, SaysWhereWhatIsMissingComesFrom) {
+  EXPECT_EQ(
+      run({"eval", "Relu", "not-there.cpp"}).err,
+      "kw: not-there.cpp: no such file; `kw init TASK --out not-there.cpp` writes a plain kernel to start from\n");
+  const ScratchFolder folder;
+  const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
+  const ScratchVariable install("KW_INSTALL", "no");
+  const std::string model = (folder.path() / "relu.onnx").string();
+  ASSERT_EQ(run({"show", "Relu", "--onnx", model}).code, kYes);
+  const std::string none = run({"model", model}).err;
+  EXPECT_TRUE(none.starts_with("kw: onnxruntime: it is not installed")) << none;
 }
 
 TEST(Program, OffersTheNearestNames) {

@@ -146,8 +146,7 @@ TEST_F(SlowSearch, BenchEndsWithTheFieldsFiguresAndIsRemembered) {
 
 TEST_F(SlowSearch, BenchSharesItsTimeAmongItsTasks) {
   const auto begin = std::chrono::steady_clock::now();
-  const Answer answer =
-      run({"bench", "--tasks", "ReduceL1,ReduceL2,ReduceMax", "--within", "12s", "--json", "--quiet"});
+  const Answer answer = run({"bench", "--tasks", "ReduceL1,ReduceL2,ReduceMax", "--within", "5s", "--json", "--quiet"});
   ASSERT_EQ(answer.code, kYes) << answer.err << answer.out;
   EXPECT_EQ(Json::parse(answer.out)["fcr"], 1.0);
   // Searches alone, without a limit of their own, would take half an hour; what cannot be hurried is left room for.
@@ -210,7 +209,7 @@ TEST_F(SlowSearch, GoesOnWithANewJudgeWhenItsSandboxIsKilled) {
   if (child == 0) {
     ::dup2(::open("/dev/null", O_WRONLY), 1);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0666), 2);
-    ::execl(program.c_str(), "kw", "bench", "--tasks", "ReduceL1", "--budget", "12", "--json", nullptr);
+    ::execl(program.c_str(), "kw", "bench", "--tasks", "ReduceL1", "--budget", "6", "--json", nullptr);
     ::_exit(99);
   }
   const auto recorded = [&]() -> std::int64_t {

@@ -101,8 +101,8 @@ std::vector<std::pair<char, char>> pairs_of(const std::string& text) {
   return pairs;
 }
 
-// How alike two lines are, blanks aside: 1 the same, 0 nothing in common. Where one is a piece of the other does not
-// matter.
+// How similar two lines are, blanks aside: 1 the same, 0 nothing in common. A line that is a piece of the other counts
+// as similar wherever it stands in it.
 double likeness(const std::string& a, const std::string& b) {
   if (a == b) return 1;
   const auto in_a = pairs_of(a), in_b = pairs_of(b);
@@ -112,7 +112,7 @@ double likeness(const std::string& a, const std::string& b) {
   return 2 * static_cast<double>(common.size()) / static_cast<double>(in_a.size() + in_b.size());
 }
 
-// The part of a file that is most like what was looked for, with a line before and after it, numbered.
+// The lines of a file that are most similar to the text that was searched for, with a line before and after, numbered.
 std::string nearest_lines(const std::vector<std::string>& lines, const std::vector<std::string>& wanted) {
   constexpr std::size_t kMostShown = 14;
   if (lines.empty()) return "";
@@ -225,7 +225,7 @@ Code code_in(const std::string& said, const std::string& base) {
     }
     return code;
   }
-  // Of several the last: first drafts come first.
+  // The last of several: models write drafts first.
   const Fence& fence = *kernels.back();
   if (!fence.closed) {
     code.problem = "the code breaks off: its ``` fence is not closed";

@@ -1,5 +1,5 @@
-// What a model's words come down to: a kernel, edits of one, or a plan. Models talk around the point, forget fences, or
-// use two; whatever cannot be understood is a problem in words that can be sent back.
+// Reads a model's answer: a kernel, edits of a kernel, or a plan. Models add talk, forget fences, or use two; an answer
+// that cannot be read becomes a problem in words that can be sent back to the model.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace kw::agents {
 struct Code {
   std::string source;   // the whole kernel
   std::string problem;  // why there is none; then `source` is empty
-  int edits = 0;        // that made it; 0: it came whole
+  int edits = 0;        // number of edits that made it; 0: the answer held the whole kernel
 };
 
 // `base` is what edits refer to.
@@ -45,7 +45,7 @@ std::vector<inspect::Look> looks_in(const std::string& answer);
 // One JSON object with each of these fields, and each of them a text (a list of texts counts as its lines).
 Plan plan_in(const std::string& answer, const std::vector<Field>& schema);
 
-// Without what a model thinks aloud (<think>...</think>).
+// The answer without the model's reasoning (<think>...</think>).
 std::string without_thoughts(std::string answer);
 
 }  // namespace kw::agents

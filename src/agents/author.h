@@ -1,6 +1,6 @@
-// Who writes kernels with a language model: one file each in authors/. An author looks at what was done so far and
-// takes the next step: it asks the model, and comes back with a kernel or with why there is none. Judging, recording
-// and the end of it all are the session's business.
+// Authors: programs that write kernels by asking a language model, one file each in authors/. An author looks at the
+// rounds so far and takes the next step: it asks the model, and returns a kernel or the reason why there is none. The
+// session judges, records and decides when to stop (session.h).
 #pragma once
 
 #include <memory>
@@ -28,11 +28,11 @@ struct AuthorKind {
   std::string name;
   std::string about;
   int usual_rounds = 1;
-  std::optional<double> temperature = {};  // of its questions; none: the endpoint's own
+  std::optional<double> temperature = {};  // for its questions; none: the endpoint's default
   bool judges_the_start = false;           // the kernel to begin with is judged first, as round 0
-  bool mends = false;                      // what does not build is asked for again within the round
-  bool guesses = false;                    // a surrogate may find a kernel not worth measuring (surrogate.h)
-  std::string own_model = {};              // the folder of models/ with one that was trained for it
+  bool mends = false;                      // within a round, the model is asked to repair a kernel that does not build
+  bool guesses = false;        // kernels that a surrogate predicts to be slow are not measured (surrogate.h)
+  std::string own_model = {};  // the folder of models/ with a model that was trained for this author
   std::unique_ptr<Author> (*make)() = nullptr;
 };
 
@@ -42,7 +42,7 @@ extern const std::span<const Maker> table;
 }  // namespace authors
 
 std::vector<AuthorKind> all_authors();
-// By name; an unknown one gets the nearest.
+// By name; the Error for an unknown name offers the nearest.
 Result<AuthorKind> find_author(const std::string& name);
 // The author's own model, where it lies beside the program's data, as a model's name; else empty.
 std::string own_model_of(const AuthorKind& kind);
@@ -56,13 +56,12 @@ std::string first_question(const Work& work, const Talk& talk, const std::string
 // A kernel in one answer to one question, the kernel to begin with in it.
 Round ask_for_kernel(const Work& work, Talk& talk, std::optional<double> temperature = {});
 
-// Asks until there is code in the answer, at most three times: what is wrong with an answer, and where it may have been
-// meant, is told the model at once. Problems of earlier tries go to the round's `mended` list.
+// Asks until an answer contains code, at most three times. After a useless answer the model is told at once what is
+// wrong with it, and which place it may have meant. Problems of earlier tries go to the round's `mended` list.
 void ask_for_code(Round& round, const std::string& question, const std::string& base, Talk& talk,
                   std::optional<double> temperature = {});
 
-// A kernel that is like another one and not the same: `wish` says what is to change, `other` is a second kernel to take
-// from; null: none.
+// A variation of a kernel: `wish` says what to change, `other` is a second kernel to take ideas from; null: none.
 Round ask_to_vary(const Work& work, const Round& base, const Round* other, const std::string& wish, Talk& talk);
 
 // The fact "cited": what the repository at hand has for the names and places in the round's errors.

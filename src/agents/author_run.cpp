@@ -163,8 +163,8 @@ Status AuthorWork::do_item(runs::Run& run, runs::Observer& observer, const std::
   for (const Round& round : outcome.work.rounds) {
     if (round.role != RoundRole::start && round.verdict) result.verdict = round.verdict;
   }
-  // What the author was given is no answer of the model; but a user's own kernel is not given up for one that is not
-  // faster.
+  // The kernel to begin with is not the model's work and is not returned as its best; except that a user's own kernel
+  // is not replaced by one that is not faster.
   const Round* best = outcome.work.best_of_author();
   if (order_.kernel && best != nullptr) best = outcome.work.best();
   if (best != nullptr) KW_CHECK(confirm(run, observer, *judge, place, *best));
@@ -179,7 +179,7 @@ Result<Start> AuthorWork::start_of(runs::Run& run, const Task& task) const {
   if (terms_.start != name_of(Start::Kind::best)) return fail("a run cannot start from '{}'", terms_.start);
   const auto held = run.workplace().hold();
   KW_TRY(const auto best, runs::best_kernel(run.workplace().store(), task, order_.rules.device));
-  // Of a task without one, the author begins with nothing.
+  // Without a kernel on record the author begins with nothing.
   if (!best) return Start{};
   KW_TRY(std::string source, with_defaults(best->source, best->settings, targets::build_options(order_.rules.device)));
   return Start{Start::Kind::best, std::move(source)};
@@ -197,7 +197,8 @@ Result<Verdict> AuthorWork::judge_again(judge::Judge& judge, const judge::Case& 
   });
 }
 
-// The best once more, on new inputs and beside the frameworks: luck of selection is not counted.
+// Measures the best kernel once more, on new inputs and beside the frameworks, so that the luck of having been chosen
+// is not counted.
 Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judge& judge, std::size_t place,
                            const Round& best) {
   const Task& task = order_.tasks[place];
@@ -209,7 +210,7 @@ Status AuthorWork::confirm(runs::Run& run, runs::Observer& observer, judge::Judg
   const Clock::time_point begin = Clock::now();
   observer.start(id_of(place), task.name, "", "judging the best");
   if (rivals_.names() == "best") {
-    // Finding the best times them.
+    // Choosing the fastest framework may time all of them.
     const judge::Alone alone(&floor_);
     KW_TRY(one.frameworks, rivals_.of(task, one.threads));
   } else {
@@ -268,7 +269,7 @@ Status AuthorWork::record(runs::Run& run, runs::Observer& observer, std::size_t 
   return {};
 }
 
-// A task is finished when the record says so; one that ended early is left for another day.
+// A task is finished when an event of the record says so; one that ended early stays open for `kw resume`.
 Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t place, const SessionResult& outcome) {
   const Task& task = order_.tasks[place];
   observer.drop(id_of(place));
@@ -293,7 +294,7 @@ Status AuthorWork::end(runs::Run& run, runs::Observer& observer, std::size_t pla
     hopeless_ = hopeless_ || outcome.hopeless;
     return run.note(store::EventKind::over, task.name + ": " + outcome.over);
   }
-  // What a tape decided was timed somewhere else.
+  // Comparisons of a tape were timed on another machine.
   if (decisions_ == nullptr || !decisions_->replays()) {
     const std::lock_guard guard(lock_);
     KW_CHECK(keep_lessons(run.workplace().store().folder(), outcome.work));

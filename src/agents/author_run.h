@@ -2,7 +2,8 @@
 // record before the next begins.
 //
 // A task is finished when an event of the record says so; resuming lets the others go on from the round that they had
-// come to, with the rounds of the record. What the model may cost is for each sitting.
+// come to, with the rounds of the record. Budgets for the model hold for each start of the program, not for
+// the whole run.
 #pragma once
 
 #include <atomic>
@@ -41,7 +42,7 @@ struct AuthoredTask {
 
 class AuthorWork : public runs::Work {
  public:
-  // All must outlive it. `terms` may differ from the record's in what is for each sitting.
+  // All must outlive it. `terms` may differ from the record's in budgets.
   // `decisions`: of a tape that is recorded or replayed; may be null.
   AuthorWork(const runs::AuthorTerms& terms, const runs::Rivals& rivals, llm::Client& client, const Prompts& prompts,
              Decisions* decisions = nullptr)
@@ -76,7 +77,7 @@ class AuthorWork : public runs::Work {
                 const judge::Case& asked, double spent_s);
   Status end(runs::Run& run, runs::Observer& observer, std::size_t place, const SessionResult& outcome);
   Status take_away_if_asked(std::size_t place);
-  // The kernel to begin with, as far as it is not the same for all tasks.
+  // The kernel to begin with on this task.
   Result<Start> start_of(runs::Run& run, const Task& task) const;
 
   const runs::AuthorTerms& terms_;

@@ -1,7 +1,7 @@
 // What was decided in rounds that a tape holds: how far each kernel came, of what kind it was, how it did beside the
-// incumbent, and what the tuner chose. All of it hangs on a clock, on secret inputs, or on compilers. A tape that is
-// played again is played with its own decisions, so that each round begins where it began then and the model's answers
-// fit; what is found now is in the verdicts, and told beside.
+// incumbent, and what the tuner chose. All of these depend on a clock, on secret inputs, or on compilers. A tape is
+// replayed with the decisions of its recording, so that each round begins where it began then and the model's recorded
+// answers fit; verdicts of the replay are shown beside.
 //
 // One JSON object a line, in `rounds.jsonl` of the tape's folder.
 #pragma once

@@ -26,13 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostOfParts = 3400;  // characters
 constexpr std::size_t kMostOverloads = 2;   // of a name that are shown
 
-// What a person is told of a machine that was not measured is of no use to a model.
-std::string without_advice(std::string text) {
-  const std::size_t at = text.find("\nleast time not known: ");
-  if (at != std::string::npos) text.erase(at, text.find('\n', at + 1) - at);
-  return text;
-}
-
 std::vector<std::string> operators_of(const Task& task) {
   std::vector<std::string> names;
   for (const Node& node : task.nodes) names.push_back(node.op);
@@ -176,7 +169,7 @@ std::string named(const Part& part) {
 }
 
 Result<std::string> signatures_of(const std::vector<Part>& fitting) {
-  // What is short leaves its room to what is long.
+  // Parts that are shorter than their share leave the rest to longer ones.
   std::vector<std::size_t> sizes;
   for (const Part& part : fitting) {
     KW_TRY(const std::string whole, text_of(part, kMostOfParts));
@@ -289,8 +282,9 @@ const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all)
 
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted) {
   Facts facts;
-  KW_TRY(const std::string text, runs::task_as_text(task, wanted.device));
-  facts["task"] = cut_to(without_advice(text), 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
+  // What a person is told of a machine that was not measured is of no use to a model.
+  KW_TRY(const std::string text, runs::task_as_text(task, wanted.device, {.advice = false}));
+  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
   // As a model that was trained on a corpus knows it; a task that the short form cannot tell is told as to others.
   const auto prompt = corpus::prompt_of(task, wanted.device);
   facts["prompt"] = prompt.ok() ? *prompt : facts["task"];

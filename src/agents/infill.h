@@ -18,8 +18,8 @@ Round ask_for_sample(const Work& work, Talk& talk, std::optional<double> tempera
 // The kernel of `base` with what the model fills into the hole; `wish` says what for. What reaches beyond the hole is a
 // problem, and no kernel.
 //
-// A model that fills holes by itself, without reading of them, is asked in this function and nowhere else: by a request
-// with prefix and suffix in place of the prompt's text.
+// A server with an infilling request of its own (prefix and suffix as fields) would be asked in this function and
+// nowhere else; today the hole is described in the prompt's text.
 Round ask_to_fill(const Work& work, const Round& base, const corpus::Hole& hole, const std::string& wish, Talk& talk,
                   std::optional<double> temperature);
 

@@ -1,8 +1,8 @@
 // What a model answered in a round that has not ended: a file beside the record, one JSON object a line, so that a
 // program that goes on with the round does not ask and pay again.
 //
-// An answer is known again by its question: the name (task, round, place in the round) and the text, without what a
-// clock said in it. Where no text is the same, the name and the place in the conversation decide: lessons of other
+// An answer is found by its question: the name (task, round, number in the round) and the text, without the measured
+// times in it. Where no text is the same, the name and the place in the conversation decide: lessons of other
 // tasks may have come in since, and what was answered is paid for.
 #pragma once
 

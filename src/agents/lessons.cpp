@@ -31,7 +31,7 @@ std::string lessons_for(const std::filesystem::path& folder, const Task& task, s
     if (!own) continue;  // not recorded here, or cut short by a crash
     const Json& json = *own;
     try {
-      // The task's own kernels would be the answer, not a lesson.
+      // Kernels of the same task are left out: they would be the answer itself.
       if (json.at("task") == task.name || !json.contains("sure")) continue;
       const int likeness = json.at("operators") == task.operators() ? 2 : json.at("category") == task.category ? 1 : 0;
       if (likeness == 0) continue;

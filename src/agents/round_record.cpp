@@ -10,7 +10,7 @@
 namespace kw::agents {
 namespace {
 
-// Beyond these no clock and no compiler gets: logarithms and sums of them stay numbers.
+// Values beyond these limits are damage: no clock and no compiler gives them, and logarithms and sums stay finite.
 constexpr double kMostRatio = 1e12;
 constexpr double kMostFact = 1e6;
 

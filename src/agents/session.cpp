@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMostMends = 2;               // of a kernel that does not build, within a round
 constexpr double kLongerLook = 3;           // times the usual timing, where incumbent and challenger are not told apart
-constexpr double kWorthALook = 0.01;        // a challenger that may be so much faster is looked at for longer
+constexpr double kWorthALook = 0.01;        // a challenger that may be faster by this share is timed for longer
 constexpr std::size_t kShownPoints = 8;     // of the tuner's
 constexpr char kReference[] = "reference";  // what a verdict calls the kernel that Case::reference names
 
@@ -39,7 +39,7 @@ std::optional<Comparison> take_comparison(Verdict& verdict, int with) {
   return one;
 }
 
-// Of a loop: of what it computes with, or of what it moves.
+// The width of a loop's vectors: of those that it computes with or of those that it moves, the wider ones.
 int width_of(const Json& loop) { return std::max(loop.value("vector_bits", 0), loop.value("moved_bits", 0)); }
 
 // What kind of kernel it is: the width of its vectors, how its loops nest and how many there are, whether it multiplies
@@ -80,13 +80,12 @@ Lines hot_lines(const std::string& code) {
   return hot;
 }
 
-// Notes on machine code as a model needs them: that a tool of this machine knows less than it could is no fact of the
-// kernel.
-std::string code_text(std::string notes) {
-  const std::size_t at = notes.find("cycles of a turn are not told");
-  if (at != std::string::npos) notes.erase(at, notes.find('\n', at) + 1 - at);
-  while (notes.ends_with('\n')) notes.pop_back();
-  return notes;
+// Notes on machine code as a model needs them: what a tool of this machine could not say (CodeNotes::missing) is no
+// fact of the kernel.
+std::string code_text(const Result<targets::CodeNotes>& notes) {
+  std::string text = notes.ok() ? notes->text : notes.error().message;
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
@@ -151,7 +150,7 @@ class Session {
       const Clock::time_point asked = Clock::now();
       Round round = author->next(work, talk);
       model_s_ += seconds_since(asked);
-      // What was never answered is no round: it is asked again when the run is resumed.
+      // A question without an answer makes no round: it is asked again when the run is resumed.
       if (!talk.over().empty()) break;
       KW_CHECK(take(work, std::move(round), &talk));
       if (options_.journal != nullptr) options_.journal->clear();
@@ -162,7 +161,7 @@ class Session {
     if (surrogate_ && surrogate_->guesses() > 0) outcome.surrogate = surrogate_->reliability();
     outcome.replay = replay_text(work);
     outcome.times.whole_s = seconds_since(begin);
-    // Alone with its client, a session knows how long the model took; else all of asking counts as the model's.
+    // A session that is alone with its client knows how long the model took; otherwise all time spent on asking counts.
     const double waited_s = client_.spent().waiting_s - asked_before_s;
     outcome.times.model_s = waited_s <= model_s_ ? waited_s : model_s_;
     outcome.times.judge_s = judge_s_;
@@ -200,8 +199,8 @@ class Session {
     return {};
   }
 
-  // Judges a round, lets the model mend what does not build, and looks what the tuner makes of it. `talk` is null where
-  // no model is behind the round.
+  // Judges a round, lets the model repair a kernel that does not build, and has the tuner search its tunables. `talk`
+  // is null for a round without a model.
   Status take(Work& work, Round round, Talk* talk) {
     round.number = static_cast<int>(work.rounds.size());
     const Clock::time_point begin = Clock::now();
@@ -294,7 +293,7 @@ class Session {
     return work.best() == nullptr || (round.beside && round.beside->faster());
   }
 
-  // What a tape decided holds over what is found now.
+  // In a replay, the tape's decision takes precedence over the verdict of now.
   Status decide(const Work& work, const judge::Case& asked, Round& round, const std::optional<Decided>& taped,
                 std::vector<VerdictStage> stages, std::optional<Round>& tuned) {
     Decided decided;
@@ -354,7 +353,7 @@ class Session {
     const Clock::time_point begin = Clock::now();
     last_built_ = nullptr;
     if (const auto tunables = read_tunables(round.source); !tunables.ok()) {
-      // The source's own fault, so a verdict: as a compiler's complaint would be one.
+      // Wrong tunables are a fault of the source and give a verdict, as compiler errors do.
       round.verdict = Verdict{.task = work.task->name,
                               .target = judge_.device().name(),
                               .stage = VerdictStage::build,
@@ -380,7 +379,7 @@ class Session {
       judge_s_ += seconds_since(begin);
       if (right) {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
-        code = llm::measured(code_text(notes.ok() ? notes->text : notes.error().message)) + "\n";
+        code = llm::measured(code_text(notes)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
         round.hot = hot_lines(notes.ok() ? notes->json : "");
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
@@ -427,7 +426,7 @@ class Session {
     if (!text.empty()) work.facts["rivals"] = text;
   }
 
-  // Of a session that goes on, the best kernel was built by another program.
+  // In a resumed session the best kernel was built by an earlier process: it is built again.
   Status know_incumbent(const Work& work, const Round& best) {
     if (incumbent_ != nullptr) return {};
     judge::Case again = case_of(work, best);
@@ -460,7 +459,7 @@ class Session {
 
   std::string file_name() const { return targets::source_name(judge_.device().name(), "kernel"); }
 
-  // Of a session that goes on: the last round was recorded, and what the tuner found of it was not.
+  // In a resumed session: the last round was recorded, but the tuner's result for it was not.
   Status tune_last(Work& work) {
     Round& last = work.rounds.back();
     if (!last.right() || !last.left_out.empty() || !last.tuning.empty()) return {};

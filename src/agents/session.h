@@ -39,7 +39,7 @@ struct SessionOptions {
   std::optional<std::int64_t> seed;  // of sampling
 };
 
-// Where the time of a session went. What kw itself needs is `own_s`.
+// Where the time of a session went; `own_s` is the time of kw itself.
 struct Times {
   double whole_s = 0;
   double model_s = 0;
@@ -51,7 +51,7 @@ struct SessionResult {
   Work work;  // every round
   Times times;
   std::string over;                   // why it ended early; empty: it did not
-  bool hopeless = false;              // and no other session over the same client can fare better
+  bool hopeless = false;              // the cause would stop other sessions with the same client too
   std::vector<std::string> troubles;  // with the model, in order
   std::string surrogate;              // how reliable its guesses were, of an author that has one
   std::string replay;                 // how many verdicts of now are those of the tape that was played
@@ -60,7 +60,7 @@ struct SessionResult {
 // Called after each round; an Error ends the session.
 using EachRound = std::function<Status(const Round& round, const judge::Case& asked, double spent_s)>;
 
-// An Error is a broken machine; whatever the model does is in the SessionResult. `task` and `graph` must outlive it.
+// An Error means a broken machine; trouble with the model is in the SessionResult. `task` and `graph` must outlive it.
 Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,
                                   const Prompts& prompts, const SessionOptions& options, const EachRound& each,
                                   const std::stop_token& stop = {});

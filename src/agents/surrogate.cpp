@@ -37,7 +37,7 @@ CodeFacts code_facts(const std::string& notes_json, const std::string& source) {
   const Json json = Json::parse_quietly(notes_json);
   if (const Json* loops = json.find("loops"); loops != nullptr && loops->is_array() && !loops->empty()) {
     facts["loops"] = std::log2(1.0 + static_cast<double>(loops->size()));
-    // Of the loop that lies deepest and does most in a turn: its order does not hang on a clock.
+    // The deepest loop with the most work in a turn: this choice does not depend on measured times.
     const auto number = [](const Json& loop, const char* name) {
       const Json* found = loop.find(name);
       return found != nullptr && found->is_number() ? std::clamp(found->get<double>(), 0.0, kMostCount) : 0;
@@ -83,7 +83,7 @@ std::optional<Surrogate::Guess> Surrogate::guess(const CodeFacts& facts) const {
   std::vector<std::pair<double, double>> near;  // distances and speeds
   for (const Known& one : known_) near.emplace_back(distance(facts, one.facts), one.speed);
   std::ranges::sort(near);
-  // With all that are as near as the last of them: which of equals was slower must not decide.
+  // Together with all others at the same distance as the last one: the order of equals must not matter.
   const double farthest = near[kNeighbours - 1].first;
   double sum = 0, weights = 0;
   for (const auto& [apart, speed] : near) {

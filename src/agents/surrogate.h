@@ -3,12 +3,12 @@
 //
 // The guess is the mean of the most similar kernels that were measured, with a bound above it that 95 % of earlier
 // guesses would have kept to. A kernel whose bound lies below the incumbent is "not worth measuring". Each guess is
-// made before the kernel is measured, and for as long as the surrogate is off everything is measured: so it counts how
-// often its word would have cost a better kernel. It is calibrated, and only then heeded, when that share is at most
-// one in five with 95 % confidence and its guesses explain at least half of the variance of what was measured: late in
-// a search nearly nothing is better than the incumbent, and even a guess at random would seldom be wrong. While it is
-// heeded, one in four of what it would leave out is measured all the same, and a better kernel among them may turn it
-// off again.
+// made before the kernel is measured, and for as long as the surrogate is off everything is measured: so it is known
+// how often following the guess would have lost a better kernel. Guesses are followed only when that share is at most
+// one in five with 95 % confidence and they explain at least half of the variance of what was measured: late in a
+// search nearly nothing is better than the incumbent, and even a random guess would seldom be wrong. While guesses are
+// followed, one in four of the kernels that they would leave out is measured all the same, and a better kernel among
+// them may turn the surrogate off again.
 #pragma once
 
 #include <map>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 #include "agents/answer.h"
@@ -23,6 +24,17 @@ bool minds_tools(const llm::Trouble& trouble) {
 }
 
 }  // namespace
+
+std::string QuestionName::text() const { return fmt::format("{}, round {}, question {}", task, round, number); }
+
+std::optional<QuestionName> QuestionName::read(const std::string& text) {
+  QuestionName name;
+  const std::size_t end = text.rfind(", round ");
+  if (end == std::string::npos) return std::nullopt;
+  name.task = text.substr(0, end);
+  const bool is_read = std::sscanf(text.c_str() + end, ", round %d, question %d", &name.round, &name.number) == 2;
+  return is_read && name.text() == text ? std::optional(name) : std::nullopt;
+}
 
 void Talk::begin_round(int number) {
   round_ = number;
@@ -76,7 +88,7 @@ std::optional<llm::Answer> Talk::ask_once(const std::vector<llm::Message>& messa
   llm::Request request{.messages = messages,
                        .temperature = temperature,
                        .seed = around_.seed,
-                       .name = fmt::format("{}, round {}, question {}", around_.task, round_, ++asked_)};
+                       .name = QuestionName{around_.task, round_, ++asked_}.text()};
   if (around_.repository != nullptr && client_.takes_tools() && !tools_refused_) request.tools = tools_to_look();
   if (around_.journal != nullptr) {
     if (auto known = around_.journal->find(request)) return known;

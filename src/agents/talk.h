@@ -17,6 +17,16 @@
 
 namespace kw::agents {
 
+// "Softmax, round 2, question 1"
+struct QuestionName {
+  std::string task;
+  int round = 0, number = 0;
+
+  std::string text() const;
+  // None where the text is no such name.
+  static std::optional<QuestionName> read(const std::string& text);
+};
+
 class Talk {
  public:
   struct Around {

@@ -36,6 +36,19 @@ llm::Answer calling(std::vector<llm::ToolCall> calls) {
   return answer;
 }
 
+TEST(AQuestionsName, IsReadAsItIsWritten) {
+  const QuestionName name{"model.onnx:a, b", 12, 3};
+  EXPECT_EQ(name.text(), "model.onnx:a, b, round 12, question 3");
+  const auto read = QuestionName::read(name.text());
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->task, name.task);
+  EXPECT_EQ(read->round, 12);
+  EXPECT_EQ(read->number, 3);
+  for (const char* other : {"", "Softmax", "Softmax, round 1", "Softmax, round 1, question 2, and more"}) {
+    EXPECT_FALSE(QuestionName::read(other).has_value()) << other;
+  }
+}
+
 class ATalk : public testing::Test {
  protected:
   ATalk() : prompts_(*Prompts::open()) {

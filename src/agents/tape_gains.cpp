@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <tuple>
 
+#include "agents/talk.h"
 #include "base/files.h"
 #include "base/json.h"
 
@@ -19,7 +22,9 @@ constexpr std::uint64_t kMostExchangeBytes = 64 << 20;
 
 Result<std::map<std::string, TapedTask>> tasks_of(const fs::path& folder) {
   std::map<std::string, TapedTask> tasks;
-  std::set<std::string> rounds, questions;  // one that was asked again after a break counts once
+  // One that was asked again after a break counts once.
+  std::set<std::pair<std::string, int>> rounds;
+  std::set<std::tuple<std::string, int, int>> questions;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".json") continue;
@@ -27,11 +32,11 @@ Result<std::map<std::string, TapedTask>> tasks_of(const fs::path& folder) {
     const Json json = Json::parse_quietly(text);
     const Json* name = json.find("name");
     if (name == nullptr || !name->is_string()) continue;
-    const std::size_t end = name->text().find(", round ");
-    if (end == std::string::npos) continue;
-    TapedTask& task = tasks[name->text().substr(0, end)];
-    task.questions += questions.insert(name->text()).second;
-    task.rounds += rounds.insert(name->text().substr(0, name->text().rfind(", "))).second;
+    const std::optional<QuestionName> asked = QuestionName::read(name->text());
+    if (!asked) continue;
+    TapedTask& task = tasks[asked->task];
+    task.questions += questions.insert({asked->task, asked->round, asked->number}).second;
+    task.rounds += rounds.insert({asked->task, asked->round}).second;
   }
   if (error) return fail("{}: {}", folder.string(), error.message());
   return tasks;

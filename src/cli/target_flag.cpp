@@ -39,7 +39,7 @@ void know_roofs(const std::string& device) {
   const auto target = targets::target_of(device);
   if (!target.ok() || !target->measure_roofs || targets::known_roofs(device).ok()) return;
   if (target->gpu && !target->gpu(device)) return;  // emulated
-  fmt::print(stderr, "kw: measuring what {} can do at most, about six seconds, once\n",
+  fmt::print(stderr, "kw: measuring what {} can do at most, a few seconds, once\n",
              device == targets::usual_device() ? "this machine" : device);
   const auto roofs = target->measure_roofs(device);
   if (!roofs.ok()) return fmt::print(stderr, "kw: {}; going on without\n", roofs.error().message);

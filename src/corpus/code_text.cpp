@@ -107,7 +107,7 @@ std::size_t skip_blanks(std::string_view code, std::size_t at) {
   return at;
 }
 
-// Behind the bracket that closes the one at `at`; npos where it is open.
+// The offset after the bracket that closes the one at `at`; npos where it is never closed.
 std::size_t behind_brackets(std::string_view code, std::size_t at) {
   int depth = 0;
   for (; at < code.size(); ++at) {

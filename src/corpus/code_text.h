@@ -26,7 +26,7 @@ struct Braces {
 // Of text without comments and quotes, in the order of their opening; what has no partner is left out.
 std::vector<Braces> braces_of(std::string_view code);
 
-// The offset behind the statement that begins at or after `at`: a block, a loop or condition with all that belongs to
+// The offset after the statement that begins at or after `at`: a block, a loop or condition with all that belongs to
 // it, or up to a semicolon. npos where it has no end.
 std::size_t end_of_statement(std::string_view code, std::size_t at);
 

@@ -57,7 +57,7 @@ class Collector {
     ++counts.in_text;
     KW_TRY(const std::string source, store_.source(one.source_hash));
     KW_TRY(const Settings settings, settings_from_json(one.settings));
-    // What was set from outside becomes the source's own: the kernel that was judged, in one text.
+    // Settings given from outside are written into the source, so that one text is the kernel that was judged.
     auto answer = with_defaults(source, settings, targets::build_options(rules_.target));
     if (!answer.ok()) return {};
     if (!answer->ends_with("\n")) *answer += "\n";
@@ -103,7 +103,7 @@ class Collector {
       line.licence = kOwnLicence;
       return;
     }
-    // What the verdict's seal does not hold, the run's must.
+    // The seal of a verdict does not cover the author: only a run of this user's own is believed.
     const bool is_search = run.is_own && run.kind() == store::RunKind::search && run.about.author == "templates";
     const std::string author = !one.author.empty() ? one.author : run.about.author;
     line.origin = is_search ? fmt::format("techniques of kernels/{}, by a search", rules_.target)

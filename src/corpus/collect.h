@@ -1,8 +1,9 @@
 // The corpus of a record: every kernel that this user's judge accepted and timed, as lines.
 //
 // Kernels come from any run: those that `kw corpus build` drew, searches, authors that ask a model, what a trainer sent
-// to `kw gym`. Each is taken with the verdict that the record holds. What stays: told in a text, short enough, faster
-// than asked by the lower end of the interval, and of kernels that are nearly the same the fastest.
+// to `kw gym`. Each is taken with the verdict that the record holds. A kernel stays if its task can
+// be written as a text, it is short enough, the lower end of its speed-up's interval is at least what was asked for,
+// and it is the fastest of those that are nearly the same.
 #pragma once
 
 #include <cstdint>

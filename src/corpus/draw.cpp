@@ -89,7 +89,7 @@ void draw_attribute(Node& node, const ops::Op& op, Random& random) {
   node.attributes[spec.name] = {std::move(value), {}};
 }
 
-// A task with one node, for asking whether an operator can stand behind any tensor.
+// A task with one node, to try whether an operator can be appended to any tensor.
 Task probe_task(const ops::Op& op, std::size_t operands) {
   Task task;
   task.name = op.name;
@@ -255,7 +255,7 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
   KW_TRY(const targets::Target target, targets::target_of(rules.device));
   KW_TRY(const auto techniques, compose::read_techniques(target.techniques));
   if (techniques.empty()) return fail("{} has no techniques to make kernels with", target.name);
-  // Numbers alone vary: which compilers there are is the machine's, and the list is to be the same everywhere.
+  // Only numbers are drawn, not compilers: these depend on the machine, and the list must be the same everywhere.
   BuildOptions one_way = targets::build_options(rules.device);
   one_way.compilers.resize(std::min<std::size_t>(1, one_way.compilers.size()));
   one_way.flags.resize(std::min<std::size_t>(1, one_way.flags.size()));
@@ -266,7 +266,7 @@ Result<DrawnKernels> draw_kernels(const DrawRules& rules) {
   std::map<std::string, int> tasks_of;  // by source
   std::size_t fruitless = 0;
   while (drawn.kernels.size() < rules.count) {
-    // Tasks are few where one operator is asked for: then the list ends before its count.
+    // Where few operators are asked for there may be too few different tasks: the list then ends early.
     if (++fruitless > 40 + rules.count) break;
     KW_TRY(Task task, draw.next(random));
     if (!names.insert(task.name).second) continue;

@@ -64,7 +64,7 @@ std::vector<store::NewItem> items_of(const DrawnKernels& drawn, const judge::Cas
 // A line for each kernel.
 std::string text_of(const DrawnKernels& drawn);
 // Likewise as JSON: prompt and answer as a line for supervised training has them (line.h), with the split of the same
-// seed, but judged by nobody. Behind it those for infilling, where holes are asked for.
+// seed, but without verdicts. After each come its lines for infilling, where holes are asked for.
 Result<std::string> json_lines_of(const DrawnKernels& drawn, const DrawRules& rules);
 
 }  // namespace kw::corpus

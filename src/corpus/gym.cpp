@@ -36,7 +36,7 @@ Result<std::string> text_at(const Json& request, const char* name) {
   return value.text();
 }
 
-// Of a candidate that never came to the judge: it is rejected like any other.
+// The verdict on a candidate that was rejected before the judge saw it.
 Json rejected(const std::string& stage, const std::string& reason) {
   return {{"built", false},          {"right", false},    {"stage", stage}, {"reason", reason},
           {"errors", Json::array()}, {"speedup", Json()}, {"reward", 0}};
@@ -57,7 +57,7 @@ double reward_of(const Verdict& verdict, const std::string& against) {
   return std::min(kMostReward, std::log2(1 + speed->low));
 }
 
-// What is to be judged, or why it is rejected without.
+// The case to be judged, or the reason why it is rejected without being judged.
 struct Gym::Wanted {
   const Task* task = nullptr;
   std::string source;

@@ -53,7 +53,7 @@ class Gym {
   std::mutex lock_;  // of what follows
   // By their texts, for as long as the service lives: the record's side knows a task by its address.
   std::map<std::string, std::unique_ptr<const Task>> tasks_;
-  // What was answered last, by task and source: of equal answers in a group one is judged.
+  // Recent answers, by task and source: equal candidates are judged once.
   std::map<std::string, Json> known_;
   std::deque<std::string> known_order_;
 };

@@ -1,7 +1,7 @@
 // Holes in a kernel: parts that a model is asked to write anew while all around them stays, byte for byte.
 //
 // What is filled in may not reach beyond its hole: text that opens a comment, closes a brace of its surroundings or
-// defines a macro would leave the bytes around it and take away their meaning. Such an answer is no answer.
+// defines a macro would leave the bytes around it and take away their meaning. Such an answer is rejected.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Which texts are nearly the same: by the runs of five tokens that they share.
 //
 // Tokens are words, numbers and signs; all numbers count as one, so that another shape or another value of a tunable
-// makes no other text. Likeness is the share of runs that two texts have in common (Jaccard). Candidates come from
+// makes no difference. Likeness is the share of runs that two texts have in common (Jaccard). Candidates come from
 // min-hashes in 32 bands of 4, and the runs themselves decide: a pair of likeness 0.8 is missed once in 10 million.
 #pragma once
 
@@ -21,7 +21,7 @@ class Likenesses {
  public:
   explicit Likenesses(double least) : least_(least) {}
 
-  // The number of the first text that was kept and is at least so much alike; none: it is kept under the next number.
+  // The number of the first kept text with at least this likeness; none: the text is kept under the next number.
   struct Answer {
     std::size_t number = 0;
     bool is_new = true;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostLineBytes = std::uint64_t{4} << 20;
 
-// What all forms have behind prompt and answer.
+// The keys that follow prompt and answer in all forms.
 void add_facts(const Line& line, Json& json) {
   json["id"] = line.id;
   json["task"] = line.task;

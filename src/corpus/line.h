@@ -22,7 +22,7 @@ struct Line {
   std::string answer;  // the kernel's source
   // Where it comes from.
   std::string id;         // of its verdict: "r3.17", run and position
-  std::string origin;     // who wrote it, from what
+  std::string origin;     // the author, and what the kernel was made from
   std::string licence;    // SPDX, or NOASSERTION where none was stated
   std::string technique;  // empty: none of ours
   // What it is about.

@@ -16,7 +16,7 @@ namespace kw::corpus {
 // Sorted, each once.
 std::vector<std::string> operators_of(const Task& task);
 
-// "Gemm(i,w,w);Relu(0)": operators and who feeds whom, without names, attributes and lengths.
+// "Gemm(i,w,w);Relu(0)": operators and which results each one reads, without names, attributes and lengths.
 std::string structure_of(const Task& task);
 
 struct SplitRules {

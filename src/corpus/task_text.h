@@ -7,7 +7,7 @@
 //   node h = Gemm<transB=1>(x, w)
 //   node y = Relu(h)
 //
-// Behind the line's first word stands what a suite has in its list of that name (suites/suite.h); `opset` and
+// The line's first word is followed by what a suite has in its list of that name (suites/suite.h); `opset` and
 // `tolerance` have lines of their own where they are not the usual ones. Tensors come in the order in which a kernel
 // gets them. The task's name is no part of it: a model is to read what the task says.
 #pragma once

@@ -12,7 +12,7 @@
 namespace kw::judge {
 namespace {
 
-// Enough for cores not to wait for the last of a handful for long, few enough that results come soon.
+// Candidates in a group: enough to keep the cores busy while the last one is examined, few enough for early results.
 constexpr std::size_t kHandfulPerCore = 16;
 
 Error gone(Judge& judge) { return fail("{} went away", judge.device().name()); }

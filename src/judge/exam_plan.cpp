@@ -14,12 +14,13 @@ namespace {
 
 // Three in four are independent draws of lengths: a condition that holds for 5 % of them is missed in 1 %.
 constexpr std::size_t kHiddenShapes = 120;
-// Of each input class on the own shape, where there are no others.
+// Cases of each input class on the task's own shape, where the task leaves no length open.
 constexpr int kOwnRounds = 12;
 constexpr double kTypicalShare = 1.0 / 3;
-// Of the others: a type has some hundred powers of two, and small shapes few elements.
+// The share of wide inputs (powers of two) among the hidden shapes without typical values: a type has some hundred
+// powers, and small shapes have few elements.
 constexpr double kWideShare = 0.375;
-// Shapes with fewer elements hold hardly any of them.
+// Shapes with fewer elements than this hold too few powers of two.
 constexpr std::int64_t kFewElements = 256;
 // On the own shape every class is tried whatever the time, where its references cost next to nothing.
 constexpr double kCheapOwnFlops = 2e6;
@@ -28,9 +29,9 @@ constexpr std::int64_t kCheapOwnElements = 1 << 15;
 constexpr std::size_t kCrowds = 8, kMostInCrowd = 96;
 constexpr std::int64_t kFewInPattern = 48, kMostInPattern = 2048;
 constexpr double kCrowdFlops = 1.6e7, kCrowdElements = 5e5;
-// Weights are drawn once for a crowd, but each reference reads them.
+// How much a weight's element counts in the cost of a set: it is drawn once for a crowd, but each reference reads it.
 constexpr double kWeightShare = 0.3;
-// Of this number of candidates for a crowd's shape, the cheapest is taken.
+// This number of shapes is drawn for a crowd, and the cheapest is taken.
 constexpr int kShapesLookedAt = 3;
 // Shares of a crowd's sets. What is left are typical ones, each like the one before in a way (mixed_inputs.h).
 constexpr std::pair<ops::InputClass, double> kCrowdShares[] = {{ops::InputClass::wide, 0.36},
@@ -64,7 +65,8 @@ std::vector<ops::InputClass> deal_classes(std::size_t count, std::size_t longer,
   return dealt;
 }
 
-// Bounds of sums hold for roundings as good as random. Long sums of equal terms are none: they drift.
+// Bounds of sums assume that roundings behave as if they were random. In long sums of equal terms they do not: the
+// errors add up in one direction.
 bool is_much_longer(const Lengths& lengths, const Task& task) {
   return std::ranges::any_of(lengths, [&](const auto& one) { return one.second > 2 * task.lengths.at(one.first); });
 }
@@ -162,13 +164,13 @@ std::vector<PlannedCase> plan_exam(const Task& task, int threads, Random& random
     if (any) dealt.pop_back();
   }
   give_room(std::span(plan).last(hidden.size()), task);
-  // What takes long in every case is tried less often.
+  // A task without open lengths is tried in its own shape again and again; fewer times where that takes long.
   for (int round = 0; round < kOwnRounds && hidden.empty(); ++round) {
     for (ops::InputClass one : ops::kAllInputClasses) {
       plan.push_back({.lengths = task.lengths, .input_class = one, .optional = true, .threads = any_threads()});
     }
   }
-  // Each class has turns of its own.
+  // Turns are counted for each class by itself.
   std::map<ops::InputClass, std::uint64_t> turns;
   for (PlannedCase& one : plan) {
     one.turn = turns.try_emplace(one.input_class, random.bits() % 10000).first->second++;

@@ -1,5 +1,5 @@
-// Which cases a candidate is tried on: shapes, input classes, numbers of threads. Every examination draws its own, so
-// that no table of shapes helps anybody.
+// Which cases a candidate is tried on: shapes, input classes, numbers of threads. Every examination draws new ones, so
+// that a kernel cannot hold a table of the shapes that are tried.
 #pragma once
 
 #include <cstdint>

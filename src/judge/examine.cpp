@@ -31,22 +31,23 @@ constexpr int kReferenceTimes = 20;
 // Hard values are tried on the task's own shape too, as long as its references take no longer than this.
 constexpr auto kMostReferenceTime = 250ms;
 
-// Where each of a case's three calls lies. The first is judged by its values; the others must give its bits.
+// The placements of a case's three calls. The first is compared with the reference; the others must give its bits.
 constexpr Placement kPlaces[] = {Placement::aligned, Placement::at_end, Placement::shifted};
 // Many calls in a row are for shapes with no more elements than this.
 constexpr std::uint64_t kSmallBytes = 1 << 14;
 constexpr std::size_t kManyTimesShapes = 6;
-// Every write of a watched call faults. One shape may have any number of outputs' elements, the others have few.
+// Every write of a watched call costs a page fault, so that outputs must be small: one shape may have any number of
+// elements, the others at most this number.
 constexpr std::int64_t kFewWatched = 256;
 constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
 constexpr int kShapesInTwo = 12;
-// Of a crowd, in one go.
+// The most tensors of all calls of a crowd that run in one command.
 constexpr std::size_t kTensorsAtOnce = 512;
-// An emulator is slow: one in this number.
+// On a slow emulator only one crowd in this number is tried.
 constexpr std::size_t kCrowdsOnEmulators = 4;
-// Two instances keep memory at once.
+// Limits of memory allow for two prepared instances at once.
 constexpr std::uint64_t kManyCalls = 2;
 
 std::int64_t output_elements(const Instance& instance) {
@@ -101,7 +102,7 @@ class Examiner {
   };
 
   bool rejected() const { return examined_.finding.has_value(); }
-  // Nothing where the reason is none.
+  // Records the reason as the finding; does nothing where there is none.
   void found(VerdictStage stage, Reason reason) {
     if (rejected() || reason.empty()) return;
     const VerdictStage where = stage_of(reason, stage);
@@ -129,7 +130,7 @@ class Examiner {
     if (!one.thin) note_the_last(instance, one.input_class, inputs);
     const auto begin = Clock::now();
     const auto expected = ops::evaluate(instance.graph, inputs);
-    // Values that the operator forbids were drawn: nothing is known of this case.
+    // The drawn values have no reference (the operator forbids them): the case is skipped.
     if (!expected.ok()) return {};
     note_coverage(one, class_name);
     return examine_answers(instance, inputs, *expected, kMostCallTime + kReferenceTimes * (Clock::now() - begin),
@@ -218,15 +219,16 @@ class Examiner {
     return !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
   }
 
-  // Half of the first input is another one's, half is new, which shows a kernel that takes the beginning for the whole.
+  // Half of the first input is taken from another set and half is new: this shows a kernel that recognises inputs by
+  // their beginning.
   static void begin_alike(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
     if (!may_be_mixed(instance, inputs)) return;
     const auto from = others[0].as<float>();
     std::copy_n(from.begin(), from.size() / 2, inputs[0].as<float>().begin());
   }
 
-  // All inputs are another set's but for one element, or the first one is the other's, turned round: whoever takes some
-  // elements, or a sum of them, for the whole shows.
+  // All inputs are those of another set but for one element, or the first one is reversed: this shows a kernel that
+  // recognises inputs by some elements or by a sum.
   void nearly_repeat(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
     if (!may_be_mixed(instance, inputs) || inputs[0].count() == 0) return;
     const bool turned = random_.chance(0.5);
@@ -292,7 +294,7 @@ class Examiner {
     LongRun run;
   };
 
-  // Beyond single cases: other weights, many calls, and what lies beside outputs.
+  // Checks that need more than one case: other weights, many calls, writes beside outputs.
   Status examine_further(const std::vector<PlannedCase>& plan) {
     std::vector<Lengths> shapes;
     if (exam_.large == nullptr) shapes.push_back(exam_.task->lengths);
@@ -335,7 +337,7 @@ class Examiner {
       const bool few = output_elements(*run.instance) <= kFewWatched;
       if (!rejected() && (few || !watched_many)) {
         watched_many = watched_many || !few;
-        // At the end of memory there is nothing behind an output.
+        // Where a buffer ends with its page, nothing is mapped after it that could be compared.
         const Placement place = watched++ % 3 == 1 ? Placement::at_end : Placement::shifted;
         KW_TRY(Reason seen, run_watched(run, place, random_, &examined_.coverage.neighbours));
         found_in(asked, VerdictStage::guard, named(std::move(seen), *run.instance));
@@ -382,7 +384,7 @@ class Examiner {
     return {};
   }
 
-  // Those with outputs that are small, in any order; the smallest where none is.
+  // The shapes with few bytes and no empty output, in random order; where there is none, the smallest.
   Result<std::vector<Lengths>> small_ones(std::vector<Lengths> shapes) {
     std::vector<Lengths> small, smallest;
     std::uint64_t least = ~std::uint64_t{0};
@@ -469,7 +471,7 @@ class Examiner {
       KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, Clock::now() + kMostCallTime));
       found_in(asked, asked.stage, std::move(arranged));
       for (std::size_t turn = 0; turn < 2 * kEach && !rejected(); ++turn) {
-        // Who had the last turn has the next one with its new weights.
+        // The instance that ran last runs first with its new weights.
         const std::size_t call = (turn % 2 ^ swapped) * kEach + turn / 2;
         kernel_->outputs().poison(call, static_cast<std::uint8_t>(0x81 + random_.bits() % 0x7d), false);
         found_in(asked, asked.stage, kernel_->run(call, 1, Clock::now() + kMostCallTime));
@@ -501,7 +503,7 @@ class Examiner {
 
   Status examine_answers(const Instance& instance, const std::vector<Tensor>& inputs,
                          const std::vector<ops::WideTensor>& expected, Clock::duration most_time, const Asked& asked) {
-    // Any of them first: constants lie in the way of the first.
+    // In random order: constants have the placement of the first call.
     Placement places[std::size(kPlaces)];
     std::ranges::copy(kPlaces, places);
     if (exam_.quick_check == nullptr) std::ranges::rotate(places, places + random_.integer(0, std::ssize(kPlaces) - 1));
@@ -560,7 +562,7 @@ class Examiner {
           {ReasonCode::leaks_memory, {{"bytes", grown_bytes_}, {"calls", grown_cases_ * std::ssize(kPlaces)}}});
   }
 
-  // With the name of the output that it is about.
+  // Adds the name of the output to a reason that has its number.
   static Reason named(Reason reason, const Instance& instance) {
     if (const Json* output = reason.params.find("output"); output != nullptr) {
       const auto slot = static_cast<std::size_t>(instance.graph.outputs[output->get<std::size_t>()]);

@@ -46,10 +46,11 @@ struct Exam {
 
 Result<Examined> examine(const Exam& exam);
 
-// At which stage a kernel that did this in a case of `stage` is stopped: what it touched or did decides before where.
+// The stage of a verdict with this reason, found in a case of `stage`: forbidden accesses and behaviour have stages of
+// their own, whatever the case.
 VerdictStage stage_of(const Reason& reason, VerdictStage stage);
 
-// What a kernel left for a call.
+// Reads a kernel's answer to a call.
 std::vector<Tensor> outputs_of(targets::LoadedKernel& kernel, const targets::Instance& instance, std::size_t call,
                                Reason* problem);
 

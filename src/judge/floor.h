@@ -60,7 +60,7 @@ class Floor {
   bool timing_ = false;
 };
 
-// On the floor with others, for as long as this lives. Without a floor there are no others.
+// Works beside others for as long as this lives. A null floor: there are no others.
 class Beside {
  public:
   explicit Beside(Floor* floor) : floor_(floor) {
@@ -76,7 +76,7 @@ class Beside {
   Floor* floor_;
 };
 
-// On the floor alone, for as long as this lives.
+// Works alone for as long as this lives.
 class Alone {
  public:
   explicit Alone(Floor* floor) : floor_(floor) {

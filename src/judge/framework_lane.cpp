@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Its worker is given up when an answer takes longer.
+// A worker that takes longer than this for an answer is given up.
 constexpr auto kMostTime = 20s;
 // Where less of a call's time is the operator's own, the measured overhead is too rough to be taken off.
 constexpr double kLeastOwnShare = 0.05;

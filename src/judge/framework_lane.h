@@ -14,10 +14,10 @@ struct FrameworkResult {
   std::string name;
   std::string version;
   std::string dropped;        // why its time does not count; empty: it does
-  bool by_accident = false;   // judged again, it may count
+  bool by_accident = false;   // the cause may be gone in another judgement
   double time_ns = 0;         // of one call, as called: the median
   double overhead_ns = 0;     // of that, what calling costs
-  bool apart = false;         // what the operator takes by itself was measured, as a graph of a GPU
+  bool apart = false;         // the operator's own time was measured by itself, as a CUDA graph
   Ratio ratio;                // the candidate against it, less its overhead
   Ratio as_called;            // and with it
   std::optional<Ratio> warm;  // with warm caches, where the others are of cold ones
@@ -37,9 +37,9 @@ class FrameworkLane {
   void lap(int calls);
   // Is what it left for this call right? `inputs` are the call's, with anyone's weights.
   Status check(const Instance& instance, std::size_t call, std::vector<Tensor> inputs);
-  // The same by those who can tell: why it is wrong, or "".
+  // The same where the rival itself can compare its answer: why it is wrong, or "".
   Status check_by(std::size_t call, const std::function<Result<std::string>(const targets::Outputs& theirs)>& why);
-  // False: it is out, since it cannot be timed so.
+  // False: it cannot be timed with cold caches, and is left out.
   bool set_cold(bool cold);
   bool needs_check() const { return checked_ < 2; }
 
@@ -47,7 +47,7 @@ class FrameworkLane {
   const std::vector<double>& laps_ns() const { return is_apart() ? own_ns_ : laps_ns_; }
   const std::vector<double>& called_ns() const { return laps_ns_; }
   const std::vector<double>& warm_ns() const { return warm_ns_; }  // empty: not timed
-  // Against the candidate's laps: nothing where it is out or there are too few.
+  // The candidate against it; none where it is left out or there are too few pairs.
   std::optional<Ratio> ratio(const std::vector<Pair>& pairs, bool as_called, std::uint64_t seed) const;
   // Of laps_ns(), called_ns() and warm_ns(), against the candidate's.
   struct Pairs {

@@ -27,7 +27,7 @@ class FrameworkRival {
   virtual ~FrameworkRival() = default;
 
   virtual std::string name() const = 0;
-  // What runs here, for the record: "MNN 3.6.1, session".
+  // Version and setting, for the record: "MNN 3.6.1, session".
   virtual std::string version() const = 0;
 
   // The device that the kernels run on; asked before `enter`. One that runs on this machine has no use for it.
@@ -37,7 +37,7 @@ class FrameworkRival {
   // The values of the weights that its model holds, as ops::draw_inputs gives them: all inputs, in the graph's order.
   // Empty: it takes the kernels' own, from the memory of the calls.
   virtual const std::vector<Tensor>& weights() const = 0;
-  // What a call costs on a model with next to nothing in it, as seen with the last run.
+  // The call overhead: the time of a call of a one-element model, measured with the last run.
   virtual double overhead_ns() const = 0;
 
   virtual FrameworkStatus arrange(const targets::SharedCalls& calls, const Instance& instance,
@@ -48,8 +48,8 @@ class FrameworkRival {
                               Clock::time_point deadline) = 0;
   // The inputs of those calls as they are now, where they are drawn on the GPU.
   virtual void refresh(const targets::SharedCalls&) {}
-  // Of the last run: what one call took by itself, without being called, where that is timed apart (a graph on a GPU).
-  // None: it is what is left without overhead_ns.
+  // The operator's own time in the last run, where that is measured by itself (as a CUDA graph). None: it is the time
+  // as called minus overhead_ns.
   virtual std::optional<double> own_ns() const { return std::nullopt; }
   // The same with warm caches, where own_ns() is of cold ones.
   virtual std::optional<double> own_warm_ns() const { return std::nullopt; }
@@ -62,7 +62,7 @@ class FrameworkRival {
   virtual void pin(int core) const = 0;
 };
 
-// What a framework left for a call. Words where its shapes are not possible.
+// Reads a framework's answer to a call; a text says which of its shapes is impossible.
 Result<std::vector<Tensor>> outputs_of(const FrameworkRival& framework, const targets::Outputs& outputs,
                                        const Instance& instance, std::size_t call);
 

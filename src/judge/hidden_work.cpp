@@ -8,25 +8,25 @@
 namespace kw::judge {
 namespace {
 
-// CPU time of a turn outside of its lap that is not charged, beyond what a rival needs: a part of the lap,
-// since who uses much memory leaves the host's own in a slower place, and so much in any case.
+// CPU time outside of the lap, beyond what a rival needs there, that is not charged: a share of the lap (a kernel that
+// uses much memory pushes the host's own data out of the caches, which then takes longer), and a fixed time.
 constexpr double kFreeShare = 0.01;
 constexpr double kFreeNs = 300;
-// What is charged beyond this is no chance; where the clock's reader was interrupted in nearly every turn, beyond a lap
-// and so much.
+// A mean charge above this is not explained by chance. Where the thread that reads the clock was interrupted in nearly
+// every turn, the limit is the time of a lap plus this.
 constexpr double kMostShare = 0.1;
 constexpr double kMostNs = 2'000;
 constexpr double kMostNsWhenBusy = 1'000'000;
-// Means differ when they are this many of the others' standard errors apart.
+// Two means differ when they are this many standard errors of the others' turns apart.
 constexpr double kSureErrors = 6;
-// In the others' turns, what is beyond this share of them is chance.
+// A value that this share of the others' turns stays below may be chance.
 constexpr double kUsualShare = 0.9;
-// Where waiting looks like work, turns that are beyond this share of the others' say something.
+// Where waiting cannot be told from work, only turns above this share of the others' turns count.
 constexpr double kSureShare = 0.75;
-// The largest values of a mean that are left out.
+// The share of the largest values that a mean leaves out.
 constexpr double kLeftOut = 0.2;
 
-// Without the largest ones.
+// The mean without the largest values.
 struct Mean {
   double value = 0;
   double error = 0;
@@ -71,14 +71,15 @@ Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, doub
   if (ours.empty() || theirs.empty()) return excess;
   const double free_ns = kFreeShare * lap_ns + kFreeNs;
   if (!sure) {
-    // Waiting for an interrupted judge looks like work, now and then by milliseconds: medians alone tell something.
-    // They charge; a kernel is blamed only if nearly all of its turns are beyond nearly all of the others'.
+    // While the judge's thread is interrupted, the kernel's process waits, and this looks like work of milliseconds. So
+    // only medians are charged here, and a kernel is rejected only if three in four of its turns exceed three in four
+    // of the others'.
     excess.mean_ns = std::max(median_of(ours) - median_of(theirs) - free_ns, 0.0);
     excess.usual_ns = std::max(quantile_of(ours, 1 - kSureShare) - quantile_of(theirs, kSureShare) - free_ns, 0.0);
     std::ranges::fill(excess.ns, excess.mean_ns);
     return excess;
   }
-  // Turn by turn beyond what others hardly ever need; and all together beyond what they need on average.
+  // Charged: in each turn what exceeds nearly all of the others' turns, and in all turns what exceeds their mean.
   const double usual_ns = quantile_of(theirs, kUsualShare) + free_ns;
   const auto beyond = [&](double ns) { return std::max(ns - usual_ns, 0.0); };
   const Mean rivals = mean_of(theirs);

@@ -8,7 +8,7 @@ namespace kw::judge {
 // What was seen of one kernel, turn by turn.
 struct Turns {
   std::vector<double> excess_ns;  // CPU time before and after the lap
-  std::vector<bool> clean;        // the clock's core was not taken away: else waiting looks like work
+  std::vector<bool> clean;  // the thread that reads the clock was not interrupted; otherwise waiting looks like work
 
   void add(double ns, bool was_clean) {
     excess_ns.push_back(ns);
@@ -17,18 +17,19 @@ struct Turns {
 };
 
 struct Excess {
-  std::vector<double> ns;   // to be charged, turn by turn: beyond what others need, chance and the use of memory
-  double mean_ns = 0;       // of them, the largest ones left out
-  double usual_ns = 0;      // in half of the turns at least: a few turns may be another program's doing
+  std::vector<double>
+      ns;               // charged to each turn: what exceeds others' needs, chance, and the effect of using much memory
+  double mean_ns = 0;   // of them, the largest ones left out
+  double usual_ns = 0;  // the median: a few turns may be disturbed by another program
   double tolerated_ns = 0;  // more than this is no chance
 
   // What is found in some turns only is charged to them.
   bool is_no_chance() const { return mean_ns > tolerated_ns && usual_ns > tolerated_ns; }
 };
 
-// Of a kernel whose lap takes `lap_ns`, against others. How far the others' turns spread says what chance may do; the
-// kernel's own spread counts for nothing, so that work that varies is no excuse. Each turn stands for itself:
-// a busy machine that leaves hardly a round whole leaves many of them.
+// For a kernel whose lap takes `lap_ns`, against others. The spread of the others' turns shows what chance may do; the
+// kernel's own spread is ignored, so that a kernel cannot hide work by varying it. Turns are counted one by one and not
+// by rounds: a busy machine leaves many undisturbed turns and hardly any undisturbed round.
 Excess excess_of(const Turns& own, const std::vector<const Turns*>& others, double lap_ns);
 
 }  // namespace kw::judge

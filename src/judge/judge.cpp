@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kPlain[] = "plain";
 constexpr char kReference[] = "reference";
-constexpr std::size_t kMostKept = 64;  // of builds
+constexpr std::size_t kMostKept = 64;  // built kernels
 constexpr int kQuickCheckRounds = 10;
 // Calls of gigabytes take long, and their times hardly differ.
 constexpr int kFewestLargeRounds = 12;
@@ -22,7 +22,8 @@ void reject(Verdict& verdict, VerdictStage stage, Reason reason) {
   verdict.reason = std::move(reason);
 }
 
-// Of a device that is gone, answers may not have come: whatever was found there, it says nothing of the candidate.
+// When a device goes away in the middle of a judgement, missing answers look like a fault of the candidate: nothing
+// that was found then counts.
 Status still_there(targets::Device& device) {
   return device.alive() ? Status() : fail("{} went away while a kernel was judged on it", device.name());
 }
@@ -46,7 +47,7 @@ Result<Verdict> Judge::judge(const Case& one) {
 }
 
 Result<Inspected> Judge::inspect(const Case& one) {
-  // Who checks quickly has computed the reference already.
+  // A quick check has computed the reference already.
   std::optional<LargeTask> large;
   if (one.quick_check == nullptr || one.quick_check->large) {
     KW_TRY(large, large_task(*one.task, *device_, means_of_this_machine()));
@@ -67,7 +68,7 @@ Result<Inspected> Judge::inspect(const Case& one) {
   const BuildOptions options = targets::build_options(device_->name());
   const auto choice = choose(*tunables, one.settings, options);
   if (!choice.ok()) {
-    // What the source itself says is the candidate's fault, what was set from outside is not.
+    // Wrong settings that the source itself names are the candidate's fault; those given from outside are an Error.
     if (!one.settings.empty()) return choice.error();
     reject(verdict, VerdictStage::build, bad_source(one.source, choice.error()));
     return inspected;
@@ -106,9 +107,10 @@ Result<Inspected> Judge::inspect(const Case& one) {
   if (one.reference != nullptr) add_rival(kReference, one.reference);
   KW_TRY(const ops::Graph graph, ops::resolve(*one.task));
   if (!one.plain) {
-    // Others are enough.
+    // The other rivals are enough for a comparison.
   } else if (const auto source = plain_source(device_->name(), graph); source.ok()) {
-    // At the level that was asked for from outside; what the candidate's source asks for is for itself alone.
+    // The plain kernel is built with the compiler and flags that were given from outside, not with those that the
+    // candidate's source chooses for itself.
     Settings level;
     for (const char* name : {"compiler", "flags"}) {
       if (const auto set = one.settings.find(name); set != one.settings.end()) level.insert(*set);
@@ -143,7 +145,7 @@ Result<std::shared_ptr<const Built>> Judge::build(const Source& source, const Ch
   }
   KW_TRY(std::unique_ptr<const Built> built, device_->build(source, choice));
   std::shared_ptr<const Built> shared = std::move(built);
-  // What a killed compiler left says nothing of the source.
+  // A compiler that was killed says nothing about the source.
   if (!shared->ok() && shared->errors.empty()) return shared;
   const std::lock_guard guard(*lock_);
   if (built_.contains(key)) return built_.at(key);

@@ -34,7 +34,7 @@ struct Case {
   Settings settings;
   std::vector<Source> against;              // rivals besides the plain kernel
   std::vector<FrameworkRival*> frameworks;  // and frameworks
-  // A rival that stands there built already, before all others; for searches, whose candidates all meet the same one.
+  // A rival that is built already, timed before all others; for searches, in which all candidates meet the same one.
   std::shared_ptr<const Built> reference = nullptr;
   int threads = 1;
   bool cold = false;
@@ -55,8 +55,8 @@ struct Inspected {
   std::vector<std::shared_ptr<const Built>> rival_builds;
 };
 
-// How much was timed so far, and how much of it at the same moment: whoever times calls from one thread, or takes turns
-// (floor.h).
+// How many cases were timed so far, and how many at most at the same moment: 1, since callers time from one thread or
+// take turns (floor.h).
 struct Timings {
   int count = 0;
   int most_at_once = 0;
@@ -66,7 +66,8 @@ class Judge {
  public:
   // For the kernels of one device, by its name (targets/target.h).
   static Result<Judge> open(const std::string& device = targets::usual_device());
-  // As one of the same device that is gone has built them; for a judge that is not used yet.
+  // Takes over what another judge of the same device had built before that device went away. Call it before anything
+  // else.
   void keep_builds_of(const Judge& before);
 
   // An Error, and no verdict, where the device goes away meanwhile.
@@ -81,8 +82,8 @@ class Judge {
   targets::Device& device() { return *device_; }
 
  private:
-  // From the device, or as it was built before: a search judges in full what it checked quickly, and all candidates
-  // of a task meet the same rivals.
+  // Builds, or takes what was built before: a search judges in full what it has checked quickly, and all candidates of
+  // a task meet the same rivals.
   Result<std::shared_ptr<const Built>> build(const Source& source, const Choice& choice);
 
   Judge* count_timing();

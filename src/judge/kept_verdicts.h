@@ -12,10 +12,10 @@ namespace kw::judge {
 std::string key_of(const Case& one);
 
 std::optional<Verdict> kept_verdict(const std::string& key);
-// No rival was left out by an accident: judged again, it would come out the same.
+// Whether a verdict may be kept: no rival was left out for a cause that may be gone the next time.
 bool lasts(const Verdict& verdict);
 
-// Where nothing can be written, nothing is kept; nor what does not last.
+// Keeps a verdict that lasts; does nothing where nothing can be written.
 void keep_verdict(const std::string& key, const Verdict& verdict);
 
 }  // namespace kw::judge

@@ -5,7 +5,7 @@
 namespace kw::judge {
 namespace {
 
-// Less than this is not believed of any two copies.
+// The noise is never taken to be smaller than this.
 constexpr double kLeastNoise = 0.002;
 
 std::vector<Pair> paired(const std::vector<double>& a, const std::vector<double>& b) {

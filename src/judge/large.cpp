@@ -19,9 +19,9 @@ using targets::Instance;
 using targets::OutputBound;
 using targets::Placement;
 
-// Of what a smaller shape's bounds take: its reference, and the memory for it.
+// Limits of the smaller shape from which bounds are taken: the time of its reference, and the memory for it.
 constexpr Means kBoundMeans{.memory_bytes = 2e9, .reference_s = 0.5};
-// More elements reach further, and inputs differ from input to input.
+// Bounds are multiplied by this: more elements have larger extremes, and other inputs have other ones.
 constexpr double kLargerBounds = 2;
 constexpr auto kMostLargeCallTime = 20s;
 constexpr auto kMostLargeCheckTime = 120s;
@@ -111,7 +111,7 @@ Lengths lengths_with_long_sums(const Task& task, const Means& means) {
   for (;;) {
     const auto graph = ops::resolve(task, lengths);
     if (!graph.ok() || within(burden_of(*graph), means)) return lengths;
-    // Of all lengths that may be halved, the one without which sums stay longest; of equal ones the outermost.
+    // Halves the length whose halving shortens the sums least; of equal ones the outermost.
     std::optional<Lengths> best;
     double best_terms = 0;
     for (const std::string& name : names) {

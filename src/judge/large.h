@@ -25,10 +25,10 @@ struct LargeTask {
   Lengths bounded_at;                        // the smaller shape that they come from
 };
 
-// What the host does by itself although the device could: larger tasks would take it seconds for every case.
+// Tasks up to this size are judged by the host although the device could: larger ones would take seconds a case.
 inline constexpr Means kQuickOnHost{.memory_bytes = 2e9, .reference_s = 1};
 
-// None: the host does it. An Error: nobody can.
+// None: the host judges it as usual. An Error: neither the host nor the device can afford the task.
 Result<std::optional<LargeTask>> large_task(const Task& task, targets::Device& device, const Means& means);
 
 // As check_affordable, for kernels of a device that is not open: an Error where neither the host nor it can afford the

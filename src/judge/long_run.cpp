@@ -16,7 +16,7 @@ using targets::Placement;
 
 constexpr std::size_t kCallsAtOnce = 64;
 constexpr int kTurns = 100;
-// Memory is looked at after these: libraries set things up in the first.
+// Calls before memory is first measured: libraries allocate things of their own in the first ones.
 constexpr int kTurnsBefore = 5;
 // It ends after this time, but not before this number of turns.
 constexpr auto kMostTime = 60ms;
@@ -38,7 +38,7 @@ constexpr int kCallsInPlace = 16;
 constexpr int kChanges = 24;
 constexpr int kChangesBefore = 6;
 
-// A history takes no longer than this, unless it has too few calls.
+// A sequence of calls ends after this time, once it has the fewest calls.
 constexpr auto kMostHistoryTime = 100ms;
 constexpr std::size_t kCallsInALayout = 96;
 constexpr std::size_t kTensorsInALayout = 512;

@@ -24,7 +24,7 @@ struct LongRun {
   bool varies = false;  // its answers need not have the same bits; then they must be right
 };
 
-// None: nothing was found.
+// An empty reason: nothing was found.
 Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made);
 
 // Prepared again and again: what a preparation allocates for itself it must free.
@@ -48,7 +48,7 @@ struct History {
 Result<Reason> run_history(std::span<const LongRun> runs, const History& history, Random& random, int* calls_made,
                            std::size_t* shape);
 
-// Once, with an eye on every write; *watched becomes true where the device can.
+// One call of which every write is watched; *watched becomes true where the device can do that.
 Result<Reason> run_watched(const LongRun& run, targets::Placement place, Random& random, bool* watched);
 
 }  // namespace kw::judge

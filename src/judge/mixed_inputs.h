@@ -1,5 +1,5 @@
-// Now and then a case's first input begins as it did in the case before, in another shape: whoever takes a few values
-// for the whole shows. Here is what may be mixed so without asking of a kernel what no honest one can do.
+// Inputs that resemble those of the call before: they show a kernel that recognises inputs by a few values and returns
+// a remembered answer. This file knows which values may be mixed so that every honest kernel still gets right answers.
 #pragma once
 
 #include <cstddef>

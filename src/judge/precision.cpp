@@ -10,12 +10,12 @@ namespace {
 
 // Half precision inside loses about three digits; an answer this far off, against its own size, is another answer.
 constexpr double kMostRelative = 1.0 / 64;
-// One odd element is a mistake somewhere; lost precision shows in many.
+// A single wrong element is an ordinary mistake; lost precision shows in many elements.
 constexpr double kLeastShare = 0.01;
 // Shorter sums have a bound that is narrow enough.
 constexpr double kLongSum = 512;
 constexpr double kTermsLeft = 3;
-// How many bits terms lose that are to count for nothing.
+// By how many bits terms are made smaller that should not matter in a sum.
 constexpr double kLeastLoss = 18, kMostLoss = 40;
 
 // The median, without zeros: beside one huge element the others would all seem to be off by little.

@@ -1,6 +1,6 @@
 // A first look at many candidates of one task, for a search that has only a little time for each: the same inputs for
-// all, drawn once with their answers, in the task's own shape. A kernel that passes may still be wrong; one that is to
-// be believed is judged in full.
+// all, drawn once with their answers, in the task's own shape. A kernel that passes may still be wrong: before its
+// result counts it is judged in full.
 #pragma once
 
 #include <vector>

@@ -21,39 +21,41 @@ using namespace std::chrono_literals;
 using targets::Warmth;
 
 constexpr auto kMostLoadTime = 10s;
-// The examination has seen it end.
+// The examination has already seen the kernel end within its own limit.
 constexpr auto kMostCallTime = 10s;
 // A group of calls should take this long at least: then what the start and the end cost is below a percent.
 constexpr double kGroupNs = 150'000;
 // Calls shorter than this are preceded by one on old inputs, so that code and tables are warm.
 constexpr double kWarmUpBelowNs = 300'000;
-// A turn without calls is the host's work alone: this many times what a rival's takes, and this much more, is no
-// chance.
+// A turn without calls is the host's own work. A candidate whose empty turn takes this many times as long as a rival's,
+// and this much longer, did something else in it.
 constexpr double kSlowEmpty = 3;
 constexpr double kSlowEmptyNs = 20'000;
-// What it takes where the clock is watched and nothing disturbs it is far below this.
+// An undisturbed empty turn, with a thread that watches the clock, takes far less than this.
 constexpr double kMostEmptyNs = 5'000;
-// How much longer than a timed call one that warms up may take.
+// How much longer than a timed call the warm-up call may take: a factor, and a time on top.
 constexpr double kSlowWarmUp = 20;
 constexpr double kSlowWarmUpNs = 5'000'000;
-// Copies of one kernel that differ by more say that others had the cores.
+// Two copies of one kernel that differ by more show that other programs used the cores.
 constexpr double kMostNoise = 0.5;
-// Such a race is run this many times more, after a while.
+// A disturbed race is repeated up to this many times, after a pause.
 constexpr int kMoreRaces = 2;
 constexpr auto kBetweenRaces = 200ms;
-// A race with less time, as in a batch, would wait longer than it races.
+// Races with a smaller budget, as in a batch, are not repeated: the pauses would take longer than the race.
 constexpr double kWorthRepeatingS = 0.2;
-// In a quick check, this many times slower is far behind.
+// A quick check ends early for a candidate that is this many times slower than its rival.
 constexpr double kFarBehind = 3;
-// Verifying calls by chance may take this share of the budget, on top of it, or this time, whichever is longer.
+// Comparing randomly chosen calls with the reference may take this share of the budget on top of it, or this time,
+// whichever is longer.
 constexpr double kVerifyShare = 0.25;
 constexpr double kLeastVerify_s = 0.02;
-// Who holds so much more memory at the end, and so much of it a call, keeps some of every call.
+// A kernel leaks when the memory that it holds grows by more than this in all, and by more than this for each call.
 constexpr std::uint64_t kMostGrowth = 128 * 1024;
 constexpr double kMostGrowthOfACall = 16;
 // Of the rounds after the first ones, the share in which a framework's answer is held against the reference.
 constexpr double kFrameworkChecks = 0.02;
-// Of rounds with shapes that are the device's alone: the share that is verified, the least time for that, and for one.
+// For shapes that only the device can hold: the share of rounds that is verified, the least time allowed for that in
+// all, and the most for one comparison.
 constexpr double kChecksThere = 0.1;
 constexpr double kLeastVerifyThere_s = 1;
 constexpr auto kMostCheckThereTime = 120s;
@@ -126,7 +128,7 @@ class Race {
                             .most_rounds = rules_.most_rounds,
                             .early = rules_.stops_early};
     const auto begin = Clock::now();
-    // A device that cools down does not spend the candidate's time.
+    // Pauses in which a device cools down do not count towards the candidate's time.
     const auto spent_s = [&] {
       const std::optional<Conditions> conditions = turn_->conditions();
       return std::chrono::duration<double>(Clock::now() - begin).count() - (conditions ? conditions->paused_s : 0);
@@ -219,7 +221,7 @@ class Race {
     return {};
   }
 
-  // How many calls make a group: from a few single calls of everyone.
+  // Chooses how many calls a lap has, from a few single calls of every participant.
   Status choose_group() {
     KW_CHECK(arrange(1));
     double shortest = 1e18;
@@ -245,7 +247,7 @@ class Race {
     return {};
   }
 
-  // In a quick check, a candidate that takes many times as long as a rival needs no more of everyone's time.
+  // A quick check of a candidate that is many times slower than its rival ends here.
   bool far_behind() {
     if (rules_.quick_check == nullptr || twin_ < 2 || !takes_part(1)) return false;
     const double ratio = first_ns_[1] / first_ns_[0];
@@ -258,7 +260,8 @@ class Race {
     return true;
   }
 
-  // What starting and stopping takes is the same for all, and not the candidate's to say.
+  // Starting and stopping a lap costs every participant the same; it is measured here, so that a candidate cannot
+  // inflate what is subtracted from its time.
   Status measure_empty_turns(const NamedBuild& candidate) {
     double empty_ns = 0;
     for (int attempt = 0; attempt < 5 && !stopped(); ++attempt) {
@@ -271,12 +274,12 @@ class Race {
       std::this_thread::sleep_for(20ms);
     }
     const auto slow_when_empty = [&] { return lanes_[0].empty_ns > kSlowEmpty * empty_ns + kSlowEmptyNs; };
-    // Others may have had the core for a while; and now and then a process is slow for no fault of its own.
+    // Another program may have used the core, and now and then a process is slow for reasons of the system.
     for (int i = 0; i < 3 && slow_when_empty() && !stopped(); ++i) KW_CHECK(restart(candidate));
     if (slow_when_empty() && rules_.threads == 1 && !stopped()) {
       reject({ReasonCode::slow_empty_turn, {{"us", lanes_[0].empty_ns / 1000}, {"rival_us", empty_ns / 1000}}});
     }
-    // A machine that is too busy does not tell; then nothing is taken off.
+    // On a machine that is too busy the cost of an empty turn is not known, and nothing is subtracted.
     result_.disturbed = empty_ns > kMostEmptyNs && turn_->watches_clock();
     for (KernelLane& lane : lanes_) lane.empty_ns = result_.disturbed ? 0 : empty_ns;
     return {};
@@ -389,7 +392,7 @@ class Race {
     scrub_inputs();
   }
 
-  // Their first answers, some in between, and the last.
+  // Compares the frameworks' first answers, some in between and the last with the reference.
   Status check_frameworks() {
     for (FrameworkLane& framework : frameworks_) {
       if (!framework.in() || !(framework.needs_check() || random_.chance(kFrameworkChecks))) continue;
@@ -432,7 +435,7 @@ class Race {
     if (result_.verified > 0 && (checked_s_ > most_s || !random_.chance(kChecksThere))) return {};
     const auto begin = Clock::now();
     for (std::size_t index = 0; index < twin_ && !stopped(); ++index) {
-      // Rivals once.
+      // A rival is verified in one round only.
       if (!takes_part(index) || (index > 0 && result_.verified > 1)) continue;
       KW_TRY(targets::Checked checked,
              rules_.large->device->check(*lanes_[index].kernel, *rules_.large->reference, 0, 1, rules_.large->bounds,
@@ -572,7 +575,7 @@ class Race {
     return {};
   }
 
-  // Who dawdles outside of the timed calls leaves fewer rounds to judge by.
+  // A candidate whose warm-up calls are slow on purpose would leave fewer rounds to be judged by.
   void check_warm_up() {
     const double warm_ns = median_of(laps_->counted(lanes_[0].warm_ns));
     if (warm_ns <= kSlowWarmUp * result_.time_ns + kSlowWarmUpNs) return;

@@ -1,8 +1,8 @@
 // How fast is the candidate, against others on the same inputs?
 //
-// Everyone has a turn in random order, round after round, one at a time. In each round all get the same inputs, which
-// nobody has seen before; outputs are verified. How a lap is timed is the device's (targets/target.h); here is who
-// comes when (turn_order), what counts (lap_book.h), when it ends (stopping_rule.h), which answers are verified
+// In every round each participant runs once, alone and in random order, on the same new inputs; outputs are verified.
+// How a lap is timed is the device's business (targets/target.h). Decided here and in the files named: the order of
+// turns (turn_order), which laps count (lap_book.h), when to stop (stopping_rule.h), which answers are verified
 // (timed_answers.h) and whether work was hidden (hidden_work.h).
 #pragma once
 
@@ -30,11 +30,11 @@ struct RaceRules {
   int threads = 1;
   bool cold = false;       // caches are emptied of the task's tensors before each call
   double budget_s = 2;     // most of the time that timing may take
-  int fewest_rounds = 30;  // before an early end is thought of
+  int fewest_rounds = 30;  // before the race may end early
   int most_rounds = 500;
   bool stops_early = true;  // when the answer is clear
   std::uint64_t seed = 0;
-  // Only these inputs, again and again, and an end as soon as the candidate is seen to be far behind.
+  // A quick check: the same inputs in every round, and an early end for a candidate that is much slower.
   const QuickCheck* quick_check = nullptr;
   const LargeTask* large = nullptr;  // of a shape that is the device's alone (large.h)
 };

@@ -9,9 +9,9 @@
 namespace kw::judge {
 namespace {
 
-// Of calls that are verified when the race is over. Who is wrong in every second call is missed in one of eight races
-// where the reference takes long, in one of 65,536 where it does not; and answers that differ from the rival's come on
-// top.
+// Of calls that are verified when the race is over. A kernel that is wrong in every second call is missed in one of
+// eight races where the reference takes long, in one of 65,536 where it does not; and answers that differ from the
+// rival's come on top.
 constexpr std::size_t kFewestKept = 3;
 constexpr std::size_t kMostKept = 16;
 // Two answers within their bounds may differ by twice the bound; and bounds differ from input to input.

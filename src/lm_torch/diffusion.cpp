@@ -13,7 +13,8 @@
 namespace kw::lm {
 namespace {
 
-constexpr std::int64_t kKeysAtOnce = 16;  // masks of GPUs come in such steps; what is too much nobody sees
+constexpr std::int64_t kKeysAtOnce =
+    16;  // attention masks on GPUs have lengths in these steps; positions beyond the text are masked
 
 // A text that is being filled.
 struct Row {

@@ -60,7 +60,7 @@ Result<std::vector<Problem>> read_problems(const std::vector<fs::path>& files, c
   return problems;
 }
 
-// Answers of one step with their advantages, and what they came to.
+// The answers of one step with their advantages, and the step's figures.
 struct Judged {
   std::vector<TracedAnswer> answers;
   std::vector<double> advantages;

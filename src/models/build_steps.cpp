@@ -47,7 +47,7 @@ Result<BuildStep> compile_step(const fs::path& folder, const std::string& stem, 
 Result<std::string> with_symbols(const std::string& source, const Choice& choice, const std::string& symbol,
                                  const std::string& about) {
   KW_TRY(const std::string fixed, with_tunables_fixed(source, choice));
-  std::string names;  // of what a linker would take for the same in two kernels that have other tunables
+  std::string names;  // of functions that a linker would merge although two kernels were built with different tunables
   for (const char* name : {"kw_run", "kw_prepare", "simd", "blocked", "winograd"}) {
     names += fmt::format("#define {0} {1}_{2}\n", name, symbol, std::string_view(name).substr(name[0] == 'k' ? 3 : 0));
   }

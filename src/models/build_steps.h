@@ -16,7 +16,7 @@ struct BuildStep {
   std::string what;  // the source, for messages
   std::vector<std::string> words;
   std::filesystem::path made;
-  std::vector<std::string> options = {};  // of those words, what is said to the compiler besides files
+  std::vector<std::string> options = {};  // the compiler's options among these words, without files
 };
 
 // Compiles folder/STEM.cpp to an object file beside it, as the device's target builds kernels.

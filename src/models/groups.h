@@ -19,7 +19,7 @@ namespace kw::models {
 enum class Fit {
   none,       // kw has no fast function of it, or cannot express it
   main,       // a group may begin with it
-  pointwise,  // of a part of its inputs it computes that part of its output: a group may go on with it
+  pointwise,  // each part of its output needs that part of its inputs alone: it may follow in a group
 };
 
 // Of every node of the model, by the techniques of a device.
@@ -32,7 +32,7 @@ struct Group {
 // Groups do not overlap. Main nodes first take what follows them, then what is left forms chains.
 std::vector<Group> form_groups(const Model& model, const std::vector<Fit>& fits);
 
-// The group without its first node, where that is the main one and the others give one result; empty where not.
+// The group without its first node, where that is the main node and the others give one result; otherwise empty.
 Group tail_of(const Model& model, const Group& group, const std::vector<Fit>& fits);
 
 }  // namespace kw::models

@@ -26,12 +26,13 @@ struct LibraryKernel {
 
 inline constexpr char kLibraryFile[] = "libkernels.so";
 
-// Writes sources, CMakeLists.txt and the built library into the folder, which is made. Files of kernels that are there
-// and the same are not built again. `domain` is what the operators' names belong to.
+// Makes the folder and writes sources, CMakeLists.txt and the built library into it. Kernels whose files are there
+// unchanged are not built again. `domain` is the domain of the operators' names.
 Status write_library(const std::filesystem::path& folder, const std::vector<LibraryKernel>& kernels,
                      const std::string& domain, const std::string& device);
-// What was written there, to where the user wants it: the built library beside a folder `library` with its sources.
-// Nothing is built in the user's folder: a compiler would follow links, and take objects that lie there for its own.
+// Copies what was written there to where the user wants it: the built library beside a folder `library` with its
+// sources. Nothing is built in the user's folder: a compiler would follow links, and take objects that lie there for
+// its own.
 Status hand_over_library(const std::filesystem::path& written, const std::filesystem::path& out);
 
 }  // namespace kw::models

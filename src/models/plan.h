@@ -22,7 +22,7 @@ struct GroupKind {
   std::vector<Group> groups;
   double in_model_ns = 0;          // of all of them together, inside of the runtime
   std::optional<double> least_ns;  // likewise
-  bool is_tail = false;            // of another kind's groups, without their first node
+  bool is_tail = false;            // these are another kind's groups without their first node
   bool is_region = false;          // one large group, with a kernel that was not searched (regions.h)
 
   double saving_ns() const { return least_ns ? std::max(0.0, in_model_ns - *least_ns) : in_model_ns; }

@@ -164,9 +164,10 @@ class Workshop {
     const bool any_region = !all.empty() && all[0].name == "regions";
     if (any_region && all[0].chosen.size() == all[1].chosen.size()) all.pop_back();  // the same
     add("large_gains", choose(0.3, [&](std::size_t kind) { return !is_region(kind); }));
-    // What the runtime has a layout of its own for stays the runtime's.
+    // Operators for which the runtime has a layout of its own are left to it.
     add("around", choose(0, [&](std::size_t kind) { return !is_region(kind) && !is_blocked(kind); }));
-    // Everything, also what loses a little: without the runtime's layout there are no changes of it.
+    // All kinds, also those that lose a little alone: where none of the runtime's nodes with a layout of its own is
+    // left, there are no changes of layout.
     add("most", choose(-0.25, [&](std::size_t kind) { return !is_region(kind) && !all_.kinds[kind].is_tail; }));
     return all;
   }

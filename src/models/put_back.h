@@ -19,7 +19,7 @@
 
 namespace kw::models {
 
-// What became of one kind of groups.
+// The outcome for one kind of groups.
 struct KindOutcome {
   std::string op;
   std::size_t groups = 0;
@@ -28,7 +28,7 @@ struct KindOutcome {
   double inside_ns = 0;  // as the runtime's profiler saw them in the new model; 0: not put in
   std::string technique;
   bool used = false;
-  std::string why;  // it is not used
+  std::string why;  // the reason why its kernel is not used; empty: it is used
 };
 
 // A kind of groups with its kernel, in a model that was kept.
@@ -40,7 +40,7 @@ struct ChosenKind {
 struct PutBack {
   std::vector<KindOutcome> kinds;
   bool gained = false;                   // false: the original model is the one to keep, and nothing was written
-  std::string why;                       // nothing was gained
+  std::string why;                       // the reason where nothing was gained
   std::string runtime;                   // "ONNX Runtime 1.31.1"
   int threads = 1;                       // of both
   double original_ns = 0, model_ns = 0;  // medians
@@ -76,7 +76,7 @@ LibraryKernel library_kernel(const GroupKind& kind, const KindKernel& kernel);
 
 Ratio ratio_of(const Race& race, const std::string& fast, const std::string& slow);
 
-// What the versions of a race are called against which another one is held.
+// The names of the original model and of its second copy in a race.
 inline constexpr char kOriginal[] = "original", kTwin[] = "twin";
 
 // Why a version is not kept after a race with the original and its twin; empty: it is right, and faster by more than

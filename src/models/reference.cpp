@@ -18,7 +18,7 @@ using ops::WideTensor;
 
 constexpr double kMostFlops = 6e10;         // some minutes
 constexpr std::int64_t kMostTurns = 10000;  // of a loop
-constexpr std::int64_t kMostDeciding = 64;  // elements whose values a shape rule may look at
+constexpr std::int64_t kMostDeciding = 64;  // elements of an input whose values decide a shape
 constexpr std::size_t kAligned = 64;        // of the tensors in inputs.bin
 
 class WideRun {

@@ -21,9 +21,9 @@ namespace {
 constexpr char kPicking[] = "picking";
 constexpr std::size_t kMostSizes = 16, kMostUnseen = 3;
 constexpr double kSeen_s = 6, kUnseen_s = 4;
-constexpr double kNoticed = 0.98;  // an unseen size that is slower than this is one too many
+constexpr double kNoticed = 0.98;  // a size without kernels must not get slower than this
 
-// What one size came to, with all that is needed to make it again.
+// The result for one size, with all that is needed to make it again.
 struct SizeChoice {
   Lengths lengths;
   std::string why;  // there is none
@@ -198,7 +198,7 @@ class OverWork {
     return hold_unseen(outcome);
   }
 
-  // Why the version that picks is not kept at this size; empty: it gains.
+  // Why the model that picks kernels by size is not used at this size; empty: it is faster.
   Result<std::string> compare(SizeOutcome& size, double seconds) {
     KW_TRY(const Model model, Model::open(order_.file, with(order_.dims, size.lengths)));
     RunTerms terms = terms_of(model);

@@ -6,8 +6,8 @@
 // whole is held to the original: a choice that does not gain there is left out.
 //
 // Choices take minutes each. Until the work is done they are kept in the user's own cache folder, so that the same
-// command goes on where it was ended. Not in the folder that is written: what lies there may come from others, and
-// sources in it would be built and run.
+// command goes on where it was ended. They are not kept in the output folder: files there may
+// come from other users, and sources among them would be built and run.
 #pragma once
 
 #include <filesystem>
@@ -43,7 +43,7 @@ struct SizeOutcome {
   Lengths lengths;
   bool seen = false;
   bool kept = false;  // it has kernels of its own
-  std::string why;    // it has none
+  std::string why;    // the reason why it has none
   double original_ns = 0, model_ns = 0;
   Ratio speedup, twin;
   std::vector<Difference> outputs;  // of the first set of inputs

@@ -63,7 +63,7 @@ class Planner {
     }
   }
 
-  // All that stands in the way, at once.
+  // Lists everything that cannot be expressed, in one message.
   Status check_nodes() {
     std::vector<std::string> obstacles;
     for (std::size_t i = 0; i < model_.count(); ++i) {
@@ -122,7 +122,8 @@ class Planner {
 
   Status form_units(const std::vector<Unit>& found) {
     std::vector<bool> taken(model_.count(), false);
-    // Not taken, and of use; what is read by nothing may be in it where its inputs are there anyway.
+    // Nodes that no unit has taken and that are needed. A node that nothing reads may be part of a unit that has its
+    // inputs anyway.
     const auto is_free = [&](const std::vector<std::size_t>& nodes) {
       const std::set<std::size_t> inside(nodes.begin(), nodes.end());
       const auto is_there = [&](const std::string& input) {
@@ -160,7 +161,7 @@ class Planner {
     return {};
   }
 
-  // The first that can be computed first. Units that wait for one another are taken apart.
+  // Orders units so that each follows the ones it reads. Units that wait for each other are split.
   Status order_units() {
     for (;;) {
       std::vector<Unit> sorted;

@@ -52,7 +52,8 @@ class Trace {
     return number < static_cast<int>(model_.count()) ? number : -1;
   }
 
-  // What a joined node gives out is named like the last node's result, or it is called after it.
+  // The model's node that a node of the runtime stands for, the last one of joined nodes: by the name of its result, or
+  // else by its own name.
   int node_behind(const Node& node) const {
     for (const std::string& output : node.outputs) {
       if (const auto from = model_.producer(output); from && model_.leaves(output)) return static_cast<int>(*from);
@@ -64,7 +65,8 @@ class Trace {
     return node.op.starts_with("Reorder") ? -1 : numbered(node.name);
   }
 
-  // One that is gone was joined with what reads it; where nothing does, it was folded away.
+  // A node that is missing in the runtime's graph was joined with the node that reads it; where none does, it was
+  // folded away.
   std::optional<std::size_t> find_owner(std::size_t node) const {
     std::vector<std::size_t> open = {node};
     std::set<std::size_t> seen;
@@ -258,7 +260,7 @@ Result<ModelTimes> where_time_goes(const Model& model, const Runtime& runtime, c
 
 namespace {
 
-// Reasons are often the same for many nodes, and each stands there once.
+// Many nodes often have the same reason: each reason is printed once.
 std::string obstacles_text(const ModelTimes& times, std::size_t most_rows) {
   struct Reason {
     std::string first;
@@ -295,8 +297,9 @@ std::string obstacles_text(const ModelTimes& times, std::size_t most_rows) {
 }
 
 std::string untimed_text(const Model& model, const ModelTimes& times, std::size_t most_rows) {
-  std::string text = fmt::format("{}: {} kinds of nodes\n\n{:>10}  {:>5} {:<18} {}\n", model.file().filename().string(),
-                                 times.rows.size(), "LEAST", "NODES", "OPERATOR", "FIRST NODE, SHAPES");
+  std::string text = fmt::format("{}: {} kind{} of nodes\n\n{:>10}  {:>5} {:<18} {}\n",
+                                 model.file().filename().string(), times.rows.size(), times.rows.size() == 1 ? "" : "s",
+                                 "LEAST", "NODES", "OPERATOR", "FIRST NODE, SHAPES");
   for (std::size_t i = 0; i < times.rows.size() && i < most_rows; ++i) {
     const TimeRow& row = times.rows[i];
     text += fmt::format("{:>10}  {:>5} {:<18} {}, {}\n", row.least_ns ? time_text(*row.least_ns) : "-",

@@ -84,9 +84,6 @@ Figures figures_for(std::span<const Outcome> outcomes, const std::string& catego
   return figures;
 }
 
-// "g++ 12.2.0 -O3" of "g++ 12.2.0 -O3, source 0123456789ab": what is the same for all tasks.
-std::string without_source(const std::string& version) { return version.substr(0, version.find(", source ")); }
-
 // --- reading a run ---------------------------------------------------------------------------------------------------
 
 // What the choice of a task's candidate needs to keep while its items go by.
@@ -223,7 +220,7 @@ void remark_on_versions(RunFigures& figures) {
   std::set<std::string> terms;
   for (const Outcome& one : figures.outcomes) {
     if (!one.is_accepted()) continue;
-    for (const Against& each : one.against) ++figures.versions[each.rival][without_source(each.version)];
+    for (const Against& each : one.against) ++figures.versions[each.rival][store::version_without_source(each.version)];
     if (one.time_ns) terms.insert(one.terms);
   }
   for (const auto& [rival, versions] : figures.versions) {

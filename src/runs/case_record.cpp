@@ -12,6 +12,8 @@
 namespace kw::runs {
 namespace {
 
+constexpr char kColdCaches[] = "cold caches";
+
 std::string short_hash(const std::string& text) { return store::sha256(text).substr(0, 12); }
 
 }  // namespace
@@ -25,8 +27,11 @@ std::string names_of(const std::vector<judge::FrameworkRival*>& frameworks) {
 }
 
 std::string terms_of(const judge::Case& one) {
-  return fmt::format("{} caches, {} thread{}", one.cold ? "cold" : "warm", one.threads, one.threads == 1 ? "" : "s");
+  return fmt::format("{}, {} thread{}", one.cold ? kColdCaches : "warm caches", one.threads,
+                     one.threads == 1 ? "" : "s");
 }
+
+bool are_cold(const std::string& terms) { return terms.starts_with(kColdCaches); }
 
 store::TaskSnapshot snapshot(const Task& task) {
   return {as_utf8(task.name), as_utf8(task.suite), as_utf8(task.category), suites::snapshot_of(task)};
@@ -77,7 +82,7 @@ std::map<std::string, std::string> RivalVersions::of(const judge::Case& one) {
   if (const auto choice = choose({}, level, targets::build_options(one.device)); choice.ok()) {
     std::string text = fmt::format("{} {}", choice->compiler, known_->compilers.value(choice->compiler, "?"));
     for (const std::string& flag : choice->flags) text += " " + flag;
-    versions["plain"] = text + ", source " + known_->plain_hash(one.device, *one.task);
+    versions["plain"] = store::version_with_source(text, known_->plain_hash(one.device, *one.task));
   }
   return versions;
 }

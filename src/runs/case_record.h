@@ -18,6 +18,7 @@ store::TaskSnapshot snapshot(const Task& task);
 
 // "warm caches, 1 thread"
 std::string terms_of(const judge::Case& one);
+bool are_cold(const std::string& terms);
 
 // "mnn,onnxruntime", or "none"
 std::string names_of(const std::vector<judge::FrameworkRival*>& frameworks);

@@ -75,7 +75,7 @@ void add_roofs(const Target& target, const std::string& device, bool measure_aga
     report.roofs = *known;
     return;
   }
-  if (::isatty(STDERR_FILENO)) fmt::print(stderr, "measuring, some three seconds ...\n");
+  if (::isatty(STDERR_FILENO)) fmt::print(stderr, "measuring, a few seconds ...\n");
   const auto measured = target.measure_roofs(device);
   if (!measured.ok()) return report.notes.push_back(measured.error().message);
   report.roofs = *measured;

@@ -1,9 +1,11 @@
 #include "runs/kernel_file.h"
 
 #include <filesystem>
+#include <system_error>
 
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/terminal.h"
 
 namespace kw::runs {
 
@@ -22,6 +24,11 @@ Result<judge::Source> source_of(const std::string& file, std::string text) {
 }  // namespace
 
 Result<judge::Source> read_kernel(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
+    return fail("{}: no such file; `kw init TASK --out {}` writes a plain kernel to start from", file,
+                shell_word(file));
+  }
   KW_TRY(std::string text, read_file(file, kMostSourceBytes));
   return source_of(file, std::move(text));
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/scratch.h"
+#include "runs/case_record.h"
 #include "runs/task_text.h"
 #include "suites/catalog.h"
 
@@ -57,6 +59,24 @@ TEST(PerformanceText, SaysWhereLittleIsLeftAndHowLargeTheErrorIs) {
 TEST(TaskAsText, RoundsNoScaleOfItsExampleToZero) {
   const auto text = task_as_text(*suites::find_task("QLinearGlobalAveragePool_squeeze", {}));
   EXPECT_TRUE(text.ok()) << text.error().message;
+}
+
+TEST(TaskAsText, LeavesOutTheExampleAndAdviceWhereTheyAreNotWanted) {
+  const ScratchFolder folder;  // a machine that was not measured
+  const ScratchVariable cache("XDG_CACHE_HOME", folder.path().string());
+  const Task task = *suites::find_task("Relu", {});
+  const auto text = [&](const TaskTextParts& parts) { return *task_as_text(task, targets::usual_device(), parts); };
+  for (const char* part : {"least time not known", "\nexample\n", "\ntensors\n"}) {
+    EXPECT_NE(text({}).find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(text({.advice = false}).find("least time"), std::string::npos);
+  EXPECT_EQ(text({.example = false}).find("\nexample\n"), std::string::npos);
+}
+
+TEST(Terms, SayWhetherCachesWereCold) {
+  EXPECT_EQ(terms_of({.threads = 2, .cold = true}), "cold caches, 2 threads");
+  EXPECT_TRUE(are_cold(terms_of({.cold = true})));
+  EXPECT_FALSE(are_cold(terms_of({})));
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ Result<std::vector<RivalFile>> rivals_by_name(const std::string& named, const Ri
 
 Result<rivals::RivalFile> ready_rival(const std::string& name, const RivalSetup& setup) {
   KW_TRY(RivalFile rival, rivals::find_rival(name, setup.python));
-  if (!rival.installed()) KW_CHECK(install_telling(rival, setup, true));
+  if (rival.installed()) return rival;
+  const Status installed = install_telling(rival, setup, true);
+  if (!installed.ok()) return fail("{}: {}", name, installed.error().message);
   return rival;
 }
 

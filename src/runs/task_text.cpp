@@ -172,8 +172,18 @@ void print_tensors(const ops::Graph& graph, std::ostream& out) {
   }
 }
 
+void print_example(const Example& example, std::ostream& out) {
+  out << "\nexample\n";
+  for (std::size_t k = 0; k < example.inputs.size(); ++k) {
+    out << fmt::format("  {} = {}\n", example.input_names[k], text_of_tensor(example.inputs[k]));
+  }
+  for (std::size_t k = 0; k < example.outputs.size(); ++k) {
+    out << fmt::format("  {} = {}\n", example.output_names[k], text_of_wide(example.outputs[k]));
+  }
+}
+
 void print(const Task& task, const ops::Graph& graph, const Example& example, const Result<targets::LeastTime>& least,
-           std::ostream& out) {
+           const TaskTextParts& parts, std::ostream& out) {
   out << task.name;
   if (!task.category.empty()) out << fmt::format("  ({}, {})", task.category, task.suite);
   out << "\n\n";
@@ -194,18 +204,12 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
     const std::string form = least->by_moving() ? "" : counted_form(graph);
     out << fmt::format("least time {} with one thread on this machine{}\n", time_text(least->ns()),
                        form.empty() ? "" : " for the " + form + "; another algorithm may take less");
-  } else {
+  } else if (parts.advice) {
     out << "least time not known: " << least.error().message << "\n";
   }
   if (!task.note.empty()) out << "note       " << task.note << "\n";
   if (!task.degenerate.empty()) out << "degenerate " << task.degenerate << "\n";
-  out << "\nexample\n";
-  for (std::size_t k = 0; k < example.inputs.size(); ++k) {
-    out << fmt::format("  {} = {}\n", example.input_names[k], text_of_tensor(example.inputs[k]));
-  }
-  for (std::size_t k = 0; k < example.outputs.size(); ++k) {
-    out << fmt::format("  {} = {}\n", example.output_names[k], text_of_wide(example.outputs[k]));
-  }
+  if (parts.example) print_example(example, out);
 }
 
 Json as_json(const Task& task, const ops::Graph& graph, const Example& example,
@@ -270,11 +274,11 @@ std::string summaries_as_text(const std::vector<Json>& rows) {
   return text;
 }
 
-Result<std::string> task_as_text(const Task& task, const std::string& device) {
+Result<std::string> task_as_text(const Task& task, const std::string& device, const TaskTextParts& parts) {
   KW_TRY(const ops::Graph graph, ops::resolve(task));
   KW_TRY(const Example example, make_example(task));
   std::ostringstream out;
-  print(task, graph, example, targets::least_time(device, ops::cost_of(graph)), out);
+  print(task, graph, example, targets::least_time(device, ops::cost_of(graph)), parts, out);
   return out.str();
 }
 

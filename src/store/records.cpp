@@ -16,9 +16,16 @@ constexpr std::string_view kStates[] = {"open", "stopped", "done"};
 constexpr std::string_view kEvents[] = {"began", "resumed", "stopped",   "done",     "imported", "problem",
                                         "model", "over",    "no kernel", "finished", "other"};
 
+constexpr char kSource[] = ", source ";
 constexpr char kRounds[] = "rounds";  // the strategy of a run of an author
 
 }  // namespace
+
+std::string version_with_source(const std::string& built, const std::string& source_hash) {
+  return built + kSource + source_hash;
+}
+
+std::string version_without_source(const std::string& version) { return version.substr(0, version.find(kSource)); }
 
 std::string_view name_of(Purpose purpose) {
   for (const auto& [one, name] : kPurposes) {

@@ -69,6 +69,11 @@ enum class Purpose {
 std::string_view name_of(Purpose purpose);
 std::optional<Purpose> purpose_named(std::string_view name);
 
+// The version of a rival that is a kernel of ours: how it is built, and the hash of its text ("g++ 12.2.0 -O3, source
+// 0123456789ab"). Without the hash it is the same for all tasks.
+std::string version_with_source(const std::string& built, const std::string& source_hash);
+std::string version_without_source(const std::string& version);
+
 // How the work on a run goes on. In the record it is the name of the strategy: none, "rounds", or any other.
 enum class RunKind {
   batch,   // items that were all planned at the beginning, or handed in one by one

@@ -51,6 +51,12 @@ class StoreTest : public testing::Test {
   const ScratchFolder folder_;
 };
 
+TEST(VersionOfARival, IsTheSameForAllTasksWithoutItsSource) {
+  EXPECT_EQ(version_with_source("g++ 12.2.0 -O3", "0123456789ab"), "g++ 12.2.0 -O3, source 0123456789ab");
+  EXPECT_EQ(version_without_source("g++ 12.2.0 -O3, source 0123456789ab"), "g++ 12.2.0 -O3");
+  EXPECT_EQ(version_without_source("3.6.1"), "3.6.1");
+}
+
 TEST(Sha256, GivesWhatTheStandardSays) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -97,7 +97,8 @@ struct CodeQuestion {
 // What became of a source: for a person or a model, and for programs.
 struct CodeNotes {
   std::string text;
-  std::string json = "{}";  // an object
+  std::string missing = {};  // what a tool of this machine could not say of it, in a line; empty: nothing
+  std::string json = "{}";   // an object
 };
 
 }  // namespace kw::targets

@@ -2,8 +2,8 @@
 //
 // Of three rounds two ask for a new kernel, up to kMostSamples of them; the others fill a hole. While nothing is right,
 // that is the function in which a kernel fails; then it is a loop of the best kernel: the one that takes most of a call
-// where that was sampled, else the deepest. No hole of a kernel is asked for twice, so that what is wrong in one place
-// is not repaired for ever in another.
+// where that was sampled, else the deepest. No hole of a kernel is asked for twice, so that a fault in one place does
+// not lead to endless repairs of another.
 #include <algorithm>
 #include <string>
 #include <tuple>

@@ -1,9 +1,9 @@
-// Evolution with a model as the one who breeds: an archive keeps the fastest right kernel of each kind, so that a kind
-// that is behind today is not lost.
+// Evolution in which a language model makes the changes: an archive keeps the fastest right kernel of each kind, so
+// that a kind that is slower today can still win later.
 //
 // Kinds are facts of the machine code (Round::niche), not words of the model. The first kernels are written from the
-// task alone; from then on one is changed, or two are crossed. What is chosen hangs on the rounds so far and a seed, so
-// that a tape replays.
+// task alone; from then on one is changed, or two are crossed. Choices depend on the rounds so far and a seed only,
+// so that a tape can be replayed.
 #include <algorithm>
 #include <map>
 
@@ -14,9 +14,10 @@
 namespace kw::agents::authors {
 namespace {
 
-constexpr std::size_t kSeeds = 2;       // kernels from nothing, before breeding begins
-constexpr double kCrossing = 0.25;      // of the rounds with two kinds to cross
-constexpr double kBestFirst = 0.6;      // the best of all is bred from, else the best of any kind
+constexpr std::size_t kSeeds = 2;   // kernels from nothing, before breeding begins
+constexpr double kCrossing = 0.25;  // of the rounds with two kinds to cross
+constexpr double kBestFirst =
+    0.6;  // share of rounds that start from the best kernel of all; the others from the best of some kind
 constexpr double kWorthBreeding = 0.4;  // of the best one's speed
 
 class Evolve : public Author {
@@ -26,7 +27,7 @@ class Evolve : public Author {
     const auto seeds = static_cast<std::size_t>(
         std::ranges::count_if(work.rounds, [](const Round& round) { return round.role == RoundRole::coder; }));
     if (elites.empty()) {
-      // What is wrong is repaired once; after that another beginning is better.
+      // A wrong first kernel is repaired once; after that it is better to begin anew.
       if (!work.rounds.empty() && !work.rounds.back().source.empty() && work.rounds.back().parent < 0)
         return ask_to_vary(work, work.rounds.back(), nullptr, "Repair what the judge found wrong.", talk);
       return from_nothing(work, talk);
@@ -44,7 +45,7 @@ class Evolve : public Author {
   }
 
  private:
-  // Unlike what is there already.
+  // Asks for a kernel that differs from those in the archive.
   static Round from_nothing(const Work& work, Talk& talk) {
     Round round{.role = RoundRole::coder};
     const Round* best = work.best();

@@ -65,7 +65,7 @@ class Moka : public Author {
   }
 
  private:
-  // From nothing: the Coder writes the first kernel from the task alone.
+  // Without a kernel to begin with, the Coder writes the first one from the task alone.
   static Round first(const Work& work, Talk& talk) {
     Round round{.role = RoundRole::coder};
     ask_for_code(round, first_question(work, talk), work.start, talk);
@@ -103,8 +103,9 @@ class Moka : public Author {
     return best;
   }
 
-  // Struck out: methods that were carried out right, by repairs and the tuner too, and made nothing faster. One that
-  // never came to a right kernel has not been tried, and one that may have helped is open.
+  // Methods that were carried out in a right kernel (repairs and the tuner's values included) and made nothing faster:
+  // they are not proposed again. A method without a right kernel counts as not tried, and one that may have helped
+  // stays open.
   static std::vector<std::string> methods_that_failed(const Work& work) {
     std::vector<std::string> methods;
     for (const Round& round : work.rounds) {
@@ -125,7 +126,7 @@ class Moka : public Author {
     return methods;
   }
 
-  // A plan that fits its schema and repeats no failure; what does not is asked for again within the round.
+  // Asks for a plan until it fits its schema and repeats no method that failed.
   static Plan ask_for_plan(const std::string& prompt, const Facts& facts, const std::vector<Field>& schema,
                            const std::vector<std::string>& failures, Talk& talk, Round& round) {
     std::vector<llm::Message> messages = {{llm::Role::user, talk.prompts().text(prompt, facts)}};

@@ -11,6 +11,7 @@
 #include "cli/store_folder.h"
 #include "cli/target_flag.h"
 #include "core/settings_json.h"
+#include "runs/case_record.h"
 #include "runs/machine.h"
 #include "runs/ranking.h"
 #include "runs/ranking_text.h"
@@ -25,7 +26,7 @@ using store::AcceptedKernel;
 // As much of the verdict as the ranking has.
 Verdict verdict_on(const AcceptedKernel& best, const std::string& task) {
   Verdict verdict{.task = task, .stage = VerdictStage::accepted, .time_ns = best.time_ns};
-  verdict.caches = best.terms.find("cold") == std::string::npos ? "warm" : "cold";
+  verdict.caches = runs::are_cold(best.terms) ? "cold" : "warm";
   verdict.roof_fraction = best.roof_fraction;
   if (!best.rival.empty()) {
     Speedup speedup{.rival = best.rival, .median = best.median, .low = best.low, .high = best.high};

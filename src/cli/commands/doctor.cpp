@@ -29,7 +29,7 @@ Command doctor() {
       .summary = "shows what this machine has, how fast it can be, and what is missing",
       .description =
           "Shows the processor, its caches, the compilers, and the roofs of one core: the most float32 multiply-adds "
-          "and the most bytes from each cache and from memory in a second, measured. Measuring takes some three "
+          "and the most bytes from each cache and from memory in a second, measured. Measuring takes a few "
           "seconds and is done once; the figures are kept in machine.json of the cache folder. A roof is the best of "
           "the last ten measurings; its spread says how far the usual round or the worst measuring lies below it, and "
           "above 5 % it is called not stable.\n"

@@ -294,7 +294,8 @@ Command eval() {
            dim_option(),
            over_option(),
            {.name = "--json", .help = "one JSON object instead of text"}}),
-      .examples = {"kw eval Relu relu.cpp", "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
+      .examples = {"kw init Relu --out relu.cpp --force", "kw eval Relu relu.cpp",
+                   "kw eval Relu relu.cpp --set flags=-O2 --budget 0.2 --json"},
       .run = run_eval};
 }
 

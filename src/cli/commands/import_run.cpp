@@ -40,7 +40,7 @@ Command import_run() {
           "Exit code 1: the run is in the record already.",
       .options = {{.name = "FILE", .help = "JSON Lines of kw export", .required = true, .completes = Completes::file},
                   store_option()},
-      .examples = {"kw import r1.jsonl", "kw import r1.jsonl --store other"},
+      .examples = {"kw export r1 --out r1.jsonl", "kw import r1.jsonl --store other", "kw import r1.jsonl"},
       .run = run_import_run};
 }
 

@@ -88,7 +88,9 @@ Result<int> code(const Arguments& arguments, std::ostream& out) {
     const auto least = targets::least_time(device, ops::cost_of(graph));
     work = runs::performance_text(graph, {}, least.ok() ? &*least : nullptr, "");
   }
-  out << (arguments.has("--json") ? dumped(Json::parse(notes.json)) : work + notes.text);
+  out << (arguments.has("--json") ? dumped(Json::parse(notes.json))
+          : notes.missing.empty() ? work + notes.text
+                                  : work + notes.text + notes.missing + "\n");
   return kYes;
 }
 

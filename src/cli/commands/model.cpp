@@ -39,8 +39,8 @@ Result<int> write_model(const Arguments& arguments, const std::string& device, c
     KW_TRY(model, models::Model::open(file, dims, models::Model::KnownBranches::in_place));
   }
   KW_TRY(folder, runs::new_folder(folder, arguments.has("--force")));
-  know_roofs(device);
   KW_TRY(const models::Runtime runtime, open_runtime());
+  know_roofs(device);
   KW_TRY(const auto progress, open_progress(arguments));
   const auto tell = [&](const std::string& line) { progress->note(line); };
   const auto search = [&](runs::Order order) -> Result<std::vector<runs::SearchedTask>> {
@@ -78,12 +78,15 @@ Result<int> run_model(const Arguments& arguments, std::ostream& out) {
   if (writes) return write_model(arguments, device, dims, threads, inputs, out);
   KW_TRY(const models::Model model, models::Model::open(arguments.text("MODEL"), dims));
   KW_TRY(const std::int64_t rows, whole_number(arguments, "--rows", 20, 1, 100'000));
+  std::optional<models::Runtime> runtime;
+  if (!arguments.has("--untimed")) {
+    KW_TRY(runtime, open_runtime());
+  }
   know_roofs(device);
   models::ModelTimes times = models::without_times(model, device);
-  if (!arguments.has("--untimed")) {
-    KW_TRY(const models::Runtime runtime, open_runtime());
+  if (runtime) {
     KW_TRY(const models::RunTerms terms, models::terms_given(model, threads, inputs));
-    KW_TRY(times, models::where_time_goes(model, runtime, terms, device));
+    KW_TRY(times, models::where_time_goes(model, *runtime, terms, device));
   }
   out << (arguments.has("--json") ? models::times_as_json(model, times)
                                   : models::times_as_text(model, times, static_cast<std::size_t>(rows)));
@@ -133,7 +136,8 @@ Command model() {
            target_option(),
            store_option(),
            {.name = "--json", .help = "one JSON object instead of text"}}),
-      .examples = {"kw model relu.onnx --untimed", "kw model relu.onnx --untimed --json"},
+      .examples = {"kw show Relu --onnx relu.onnx", "kw model relu.onnx --untimed",
+                   "kw model relu.onnx --untimed --json"},
       .run = run_model};
 }
 

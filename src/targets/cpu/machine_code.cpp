@@ -194,8 +194,7 @@ std::string lines_text(const Loop& loop) {
 }  // namespace
 
 std::string as_text(const MachineCode& code, std::size_t most_loops) {
-  if (code.loops.empty())
-    return (code.missing.empty() ? "no loops in the machine code of a call" : code.missing) + "\n";
+  if (code.loops.empty()) return code.missing.empty() ? "no loops in the machine code of a call\n" : "";
   std::string text =
       code.samples > 0
           ? fmt::format("innermost loops of a call by their share of its time, from {} samples:\n", code.samples)
@@ -255,7 +254,6 @@ std::string as_text(const MachineCode& code, std::size_t most_loops) {
     }
   }
   if (!code.model.empty()) text += code.model + "\n";
-  if (!code.missing.empty()) text += code.missing + "\n";
   return text;
 }
 
@@ -278,7 +276,7 @@ Result<targets::CodeNotes> notes_on(const std::string& content, const CodeReader
   std::error_code error;
   std::filesystem::remove(file, error);
   if (!code.ok()) return code.error();
-  return targets::CodeNotes{.text = as_text(*code), .json = as_json(*code)};
+  return targets::CodeNotes{.text = as_text(*code), .missing = code->missing, .json = as_json(*code)};
 }
 
 }  // namespace kw::cpu

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostFactBytes = 1 << 20;
-// What a device calls its cache decides how much is sent to it at a time.
+// The largest cache that a device is believed to have: the size decides how much is sent to it at a time.
 constexpr std::uint64_t kMostCacheBytes = 64 << 20;
 
 fs::path file_of(const std::string& device) {

@@ -1,4 +1,5 @@
-// What is known of devices behind a link: as they said it when they were last connected, kept in the cache folder.
+// What is known of devices behind a link: the facts that they reported when they were last connected, kept in the cache
+// folder.
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace kw::remote {
 
-// Failing to keep them is no failure.
+// Facts that cannot be written are not kept; this is no Error.
 void keep_facts(const std::string& device, const Said& said);
 Said kept_facts(const std::string& device);
 
 targets::DeviceFacts device_facts(const std::string& device);
-// Equal as long as verdicts of it can be: the device, what it said, what builds for it.
+// The identity under which verdicts are kept: it changes with the device, its facts and the tools that build for it.
 std::string identity(const std::string& device);
-// Why nothing can be judged on it; "" where something can, or where only trying tells.
+// Why nothing can be judged on it; "" where something can, or where only an attempt shows.
 std::string missing(const std::string& device);
 // An emulator's sandbox has no files, and so no frameworks.
 bool runs_frameworks(const std::string& device);

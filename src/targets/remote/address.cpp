@@ -13,15 +13,15 @@
 namespace kw::remote {
 namespace {
 
-// Letters, digits and a few signs, none of them at the beginning that begins an option.
+// Letters, digits and a few signs; the first one must not be a dash, which would begin an option.
 bool plain(const std::string& text, const char* signs) {
   return !text.empty() && text[0] != '-' && text.size() < 256 && std::ranges::all_of(text, [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || std::strchr(signs, c) != nullptr;
   });
 }
 
-// Of connections that ssh shares; empty: there can be none. The path of a socket has 107 characters at most, 58 of them
-// ssh's own; signs that ssh would read as something else are not risked.
+// The path of the socket through which ssh shares a connection; empty: none can be shared. The path of a socket has 107
+// characters at most, 58 of them ssh's own; signs that ssh would read as something else are not risked.
 std::string socket_folder() {
   constexpr std::size_t kMostPath = 49;
   const std::filesystem::path folder = cache_folder() / "ssh";
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> ssh_words(const std::string& device, std::strin
                              "ClearAllForwardings=yes", "EscapeChar=none", "LogLevel=ERROR"}) {
     words.insert(words.end(), {"-o", option});
   }
-  // One connection serves all that kw starts within a minute of each other: no handshake for the next.
+  // A connection stays open for a minute, so that the next command needs no handshake.
   if (const std::string sockets = socket_folder(); !sockets.empty()) {
     for (const std::string& option :
          {std::string("ControlMaster=auto"), std::string("ControlPersist=60"), "ControlPath=" + sockets + "/%C"}) {

@@ -17,7 +17,7 @@ class DeviceBuilt final : public targets::Built {
   Result<std::string> code() const override { return program; }
 
   std::string program;
-  std::uint64_t number = 0;  // another one for each that this process builds, for whichever device
+  std::uint64_t number = 0;  // unique among the builds of this process, for all devices
   targets::Source source;    // what it was made of
   Choice choice;
 };
@@ -40,7 +40,7 @@ class Builder {
   Result<std::unique_ptr<DeviceBuilt>> build(const Architecture& architecture, const std::vector<std::string>& flags,
                                              const targets::Source& source, const Choice& choice);
 
-  // The same kernel for eyes: with names and lines, and without the libraries.
+  // The same kernel for a person to read: with names and lines, and without the libraries.
   Result<std::string> readable(const Architecture& architecture, const std::vector<std::string>& flags,
                                const DeviceBuilt& built);
 
@@ -53,7 +53,7 @@ class Builder {
         parts_(std::move(parts)),
         version_(std::move(version)) {}
 
-  // The file of the cache folder that is made by these words.
+  // The file of the cache folder that this command makes.
   Result<std::string> made(const Architecture& architecture, const std::string& what, std::vector<std::string> words);
   Result<Agent> program(const std::string& name) const;
   // Runs a script of ours, $@ of which compiles the kernel after its own words.

@@ -14,10 +14,10 @@ using namespace std::chrono_literals;
 constexpr auto kMostConnectTime = 30s;
 constexpr auto kMostEmulatorTime = 30s;
 
-// A shell on a device, after the first words with it.
+// A shell on a device, with what was found out of it first.
 struct Shell {
   std::unique_ptr<Link> link;
-  std::string mark;     // that our lines begin with: anything may be printed between them
+  std::string mark;     // the beginning of our own lines; a shell may print anything between them
   std::string machine;  // as uname calls it
 };
 

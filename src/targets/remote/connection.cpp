@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a request may take beyond what the kernel may: the way there and back, and a device that is busy.
+// How much longer than the kernel a request may take: for the link in both directions, and a busy device.
 constexpr auto kMostLinkTime = 20s;
-// More than this does not wait for company.
+// A batch of requests that is larger than this is sent without waiting for more.
 constexpr std::size_t kMostWaitingBytes = 1 << 20;
 constexpr std::uint64_t kMostTextBytes = 1 << 20;
 

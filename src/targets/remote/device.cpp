@@ -81,7 +81,7 @@ class DeviceTurn final : public targets::Turn {
   bool watches_clock_ = true;
 };
 
-// Of this process: devices that have answered once.
+// The devices that have answered this process before.
 bool was_there(const std::string& name, bool now) {
   static std::mutex lock;
   static std::set<std::string> seen;

@@ -13,8 +13,8 @@ using targets::Clock;
 
 constexpr auto kBetweenLooks = 1s;
 constexpr Clock::duration kFirstPause = 500ms, kLongestPause = 4s;
-// Of all pauses while one candidate is timed; where neither frequency nor heat explains it, others may use the core,
-// and go on doing so.
+// The longest time of all pauses while one candidate is timed. It is shorter where neither frequency nor heat explains
+// the slowness: another program may use the core, and go on doing so.
 constexpr Clock::duration kMostPause = 20s, kMostUnexplained = 2s;
 // Slower by this, with a lower frequency or more heat to explain it, or by that much without.
 constexpr double kSlower = 1.05, kMuchSlower = 1.25;
@@ -36,7 +36,7 @@ std::optional<Weather> weather_said(const Said& said) {
   Weather weather{.pace_ns = *pace, .mhz = std::nullopt, .celsius = std::nullopt};
   if (const auto khz = number_in(said.text("frequency"), 1e3, 2e7)) weather.mhz = *khz / 1000;
   for (const std::string& line : said.all("temperature")) {
-    // Thousandths of degrees, or degrees, as the device likes it.
+    // Devices report thousandths of degrees, or degrees.
     const std::optional<double> value = number_in(line.substr(line.rfind(' ') + 1), 1, 150'000);
     if (!value) continue;
     const double celsius = *value > 150 ? *value / 1000 : *value;

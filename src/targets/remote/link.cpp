@@ -32,7 +32,8 @@ Result<Pipe> make_pipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// What the other end complains of, in memory: a device that complains without end finds the place full.
+// A file in memory for what the program prints on standard error; it has a limit, so that a device cannot fill the
+// memory.
 Result<Descriptor> place_for_words() {
   KW_TRY(Descriptor file, sandbox::memory_file(kMostWordsBytes));
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {

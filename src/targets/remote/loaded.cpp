@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What has no deadline of its own; the kernel runs in none of it.
+// The deadline of requests in which the kernel does not run.
 constexpr auto kMostOwnTime = 30s;
 // Outputs up to this come with the answer to a run, unasked.
 constexpr std::uint64_t kSmallOutputBytes = 128 << 10;
 constexpr std::size_t kFewCalls = 4;
 
-// Of an hour at most. What comes over the link is anybody's: numbers that are none would spoil medians.
+// A time that a device reported, between 0 and an hour: anything may come over a link, and NaN would spoil medians.
 bool is_a_time(double ns) { return ns >= 0 && ns <= 3.6e12; }
 Reason no_time() { return {ReasonCode::lost, {{"where", "as the agent sends times that are none"}}}; }
 

@@ -11,7 +11,7 @@ namespace kw::remote {
 
 class LoadedOnDevice final : public targets::LoadedKernel, private targets::Outputs {
  public:
-  // `times_slower`: than hardware; so much longer may everything take.
+  // `times_slower`: how many times slower than hardware the device is; time limits are longer by this factor.
   LoadedOnDevice(std::shared_ptr<Connection> connection, const Architecture& architecture, const DeviceBuilt& built,
                  const DeviceCalls& calls, const targets::Limits& limits, int times_slower);
   ~LoadedOnDevice() override;

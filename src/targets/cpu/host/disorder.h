@@ -14,6 +14,7 @@
 #endif
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -75,32 +76,50 @@ inline void dirty_heap([[maybe_unused]] std::uint32_t number) {
 
 using KernelFunction = int (*)(kw_call*);
 
-// The call itself, with rubbish in the general registers that carry no argument and in the flags. Several of them, so
+// Calls of a kernel in a row, with rubbish in the general registers that carry no argument and in the flags. Registers
+// that a function must give back as it found them get theirs before the first call, and so hold it in all; nothing of
+// the loop's own lies in them, so that a kernel that does not give them back breaks nothing. Several such loops, so
 // that calls come from several places.
 #if defined(__x86_64__)
-#define KW_CALL_WITH_RUBBISH(NAME, MARK)                                                                        \
-  __attribute__((naked, noinline)) inline int NAME(KernelFunction /*run*/, kw_call* /*call*/, std::uint64_t) {  \
-    asm(MARK                                                                                                    \
-        "pushq %rbx; .cfi_adjust_cfa_offset 8; pushq %rbp; .cfi_adjust_cfa_offset 8;"                           \
-        "pushq %r12; .cfi_adjust_cfa_offset 8; pushq %r13; .cfi_adjust_cfa_offset 8;"                           \
-        "pushq %r14; .cfi_adjust_cfa_offset 8; pushq %r15; .cfi_adjust_cfa_offset 8;"                           \
-        "subq $8, %rsp; .cfi_adjust_cfa_offset 8;"                                                              \
-        "movq %rdi, %rax; movq %rsi, %rdi; movq %rdx, %rsi; movq %rdx, %rcx; movq %rdx, %rbx; movq %rdx, %rbp;" \
-        "movq %rdx, %r8; movq %rdx, %r9; movq %rdx, %r10; movq %rdx, %r11;"                                     \
-        "movq %rdx, %r12; movq %rdx, %r13; movq %rdx, %r14; movq %rdx, %r15;"                                   \
-        "addq %rdx, %rdx; call *%rax;" /* the sum sets flags */                                                 \
-        "addq $8, %rsp; .cfi_adjust_cfa_offset -8;"                                                             \
-        "popq %r15; .cfi_adjust_cfa_offset -8; popq %r14; .cfi_adjust_cfa_offset -8;"                           \
-        "popq %r13; .cfi_adjust_cfa_offset -8; popq %r12; .cfi_adjust_cfa_offset -8;"                           \
-        "popq %rbp; .cfi_adjust_cfa_offset -8; popq %rbx; .cfi_adjust_cfa_offset -8;"                           \
-        "ret");                                                                                                 \
+struct CallsInARow {
+  KernelFunction run;
+  kw_call* const* calls;
+  int* statuses;
+  std::uint64_t count;
+  std::uint64_t rubbish;
+};
+// What the loops below have as numbers.
+static_assert(offsetof(CallsInARow, calls) == 8 && offsetof(CallsInARow, statuses) == 16 &&
+              offsetof(CallsInARow, count) == 24 && offsetof(CallsInARow, rubbish) == 32);
+
+#define KW_CALLS_IN_A_ROW(NAME, MARK)                                                                               \
+  __attribute__((naked, noinline)) inline void NAME(const CallsInARow*) {                                           \
+    asm(MARK                                                                                                        \
+        "pushq %rbx; .cfi_adjust_cfa_offset 8; pushq %rbp; .cfi_adjust_cfa_offset 8;"                               \
+        "pushq %r12; .cfi_adjust_cfa_offset 8; pushq %r13; .cfi_adjust_cfa_offset 8;"                               \
+        "pushq %r14; .cfi_adjust_cfa_offset 8; pushq %r15; .cfi_adjust_cfa_offset 8;"                               \
+        "subq $24, %rsp; .cfi_adjust_cfa_offset 24;"                                                                \
+        "movq %rdi, (%rsp); movq $0, 8(%rsp);" /* the structure, and which call comes next */                       \
+        "movq 32(%rdi), %rbx; movq %rbx, %rbp; movq %rbx, %r12; movq %rbx, %r13; movq %rbx, %r14; movq %rbx, %r15;" \
+        "movq %rdi, %rax; xorl %ecx, %ecx;"                                                                         \
+        "1: cmpq 24(%rax), %rcx; jae 2f;"                                                                           \
+        "movq 8(%rax), %rdi; movq (%rdi,%rcx,8), %rdi; movq 32(%rax), %rdx; movq (%rax), %rax;"                     \
+        "movq %rdx, %rsi; movq %rdx, %rcx; movq %rdx, %r8; movq %rdx, %r9; movq %rdx, %r10; movq %rdx, %r11;"       \
+        "addq %rdx, %rdx; call *%rax;" /* the sum sets flags */                                                     \
+        "movl %eax, %edx; movq (%rsp), %rax; movq 8(%rsp), %rcx; movq 16(%rax), %rdi; movl %edx, (%rdi,%rcx,4);"    \
+        "incq %rcx; movq %rcx, 8(%rsp); jmp 1b;"                                                                    \
+        "2: addq $24, %rsp; .cfi_adjust_cfa_offset -24;"                                                            \
+        "popq %r15; .cfi_adjust_cfa_offset -8; popq %r14; .cfi_adjust_cfa_offset -8;"                               \
+        "popq %r13; .cfi_adjust_cfa_offset -8; popq %r12; .cfi_adjust_cfa_offset -8;"                               \
+        "popq %rbp; .cfi_adjust_cfa_offset -8; popq %rbx; .cfi_adjust_cfa_offset -8;"                               \
+        "ret");                                                                                                     \
   }
-KW_CALL_WITH_RUBBISH(call_with_rubbish, "")
-KW_CALL_WITH_RUBBISH(call_with_rubbish_too, "nop;")
-KW_CALL_WITH_RUBBISH(call_with_rubbish_as_well, "nop; nop;")
-#undef KW_CALL_WITH_RUBBISH
-using Caller = int (*)(KernelFunction, kw_call*, std::uint64_t);
-inline constexpr Caller kCallers[] = {call_with_rubbish, call_with_rubbish_too, call_with_rubbish_as_well};
+KW_CALLS_IN_A_ROW(calls_in_a_row, "")
+KW_CALLS_IN_A_ROW(calls_in_a_row_too, "nop;")
+KW_CALLS_IN_A_ROW(calls_in_a_row_as_well, "nop; nop;")
+#undef KW_CALLS_IN_A_ROW
+using Caller = void (*)(const CallsInARow*);
+inline constexpr Caller kCallers[] = {calls_in_a_row, calls_in_a_row_too, calls_in_a_row_as_well};
 #endif
 
 // One of several places that the same call comes from. `ready` comes when nothing but the calls is left to do: what
@@ -112,11 +131,13 @@ __attribute__((noinline)) void call_from(KernelFunction run, kw_call* const* cal
   errno = static_cast<int>(number % 100);
   // Not an address, or the like of one.
   const std::uint64_t word = number * 0x9e3779b97f4a7c15u >> (number % 3 == 0 ? 20 : 0);
-  ready();
 #if defined(__x86_64__)
-  for (std::uint32_t i = 0; i < count; ++i) statuses[i] = kCallers[Place](run, calls[i], word);
+  const CallsInARow row{run, calls, statuses, count, word};
+  ready();
+  kCallers[Place](&row);
 #else
   static_cast<void>(word);
+  ready();
   for (std::uint32_t i = 0; i < count; ++i) statuses[i] = run(calls[i]);
 #endif
   asm volatile("" : : "i"(Place));  // or the linker folds them into one
