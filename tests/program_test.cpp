@@ -259,6 +259,19 @@ TEST(Arguments, ANumberOutOfRangeIsRefusedByTheNameOfItsFlag) {
   }
 }
 
+// As it was seen: who gave --over alone was told what --optimize and --standalone need.
+TEST(Program, SaysThatAModelOverARangeIsWritten) {
+  const auto said = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"model", "none.onnx", "--over", "batch=1..8"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    EXPECT_EQ(run_program(words, out, err), kBroken);
+    return err.str();
+  };
+  EXPECT_NE(said({}).find("--over write a model: say where with --out DIR"), std::string::npos) << said({});
+  EXPECT_NE(said({"--untimed"}).find("--over run the model: leave --untimed out"), std::string::npos);
+}
+
 TEST(Program, PrintsNothingThatATerminalObeys) {
   for (const std::string hostile : {"\x1b]0;owned\x07",
                                     "\xc2\x9b"

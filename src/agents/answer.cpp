@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 #include <sstream>
@@ -41,7 +42,8 @@ std::vector<Fence> fences_in(const std::string& answer) {
 }
 
 bool is_kernel(const std::string& text) {
-  return text.find("KW_KERNEL") != std::string::npos || text.find("kw_run") != std::string::npos;
+  return std::ranges::any_of(std::array{"KW_KERNEL", "KW_PLAN", "kw_run"},
+                             [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 struct Edit {
@@ -175,12 +177,12 @@ std::string apply(std::string& source, const Edit& edit) {
 }
 
 std::string no_kernel_in(const std::vector<Fence>& fences) {
-  if (fences.empty()) return "there is no kernel in the answer: no ``` fence, no edits, no KW_KERNEL";
+  if (fences.empty()) return "there is no kernel in the answer: no ``` fence, no edits, no KW_KERNEL or KW_PLAN";
   const std::string language = fences.front().language;
-  if (!language.empty() && language != "cpp" && language != "c++" && language != "c") {
-    return fmt::format("the answer is in {}; a kernel is C or C++ in the contract of kernelwright.h", language);
-  }
-  return "the code defines neither KW_KERNEL nor kw_run";
+  constexpr std::array kOurs = {"", "cpp", "c++", "c", "cuda", "cu"};
+  if (std::ranges::find(kOurs, language) == kOurs.end())
+    return fmt::format("the answer is in {}; a kernel is C, C++ or CUDA in the contract that was shown", language);
+  return "the code defines none of KW_KERNEL, KW_PLAN and kw_run";
 }
 
 }  // namespace

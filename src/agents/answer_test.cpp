@@ -7,6 +7,15 @@ namespace {
 
 const std::string kBase = "#include <kernelwright.h>\nKW_KERNEL(call) {\n  int a = 1;\n    int b = 2;\n}\n";
 
+// As it was seen: no CUDA kernel was ever taken.
+TEST(CodeIn, TakesAKernelWithAPlan) {
+  for (const char* language : {"cpp", "cuda", "cu", ""}) {
+    const Code code = code_in(fmt::format("```{}\nKW_PLAN(plan) {{}}\n```\n", language), "");
+    EXPECT_EQ(code.problem, "");
+    EXPECT_EQ(code.source, "KW_PLAN(plan) {}\n");
+  }
+}
+
 TEST(CodeIn, FindsTheKernelHoweverItIsWrapped) {
   const std::string kernel = "KW_KERNEL(call) {}\n";
   EXPECT_EQ(code_in("Sure!\n```cpp\n" + kernel + "```\nEnjoy.", "").source, kernel);
@@ -21,7 +30,7 @@ TEST(CodeIn, FindsTheKernelHoweverItIsWrapped) {
 TEST(CodeIn, SaysWhyThereIsNone) {
   EXPECT_NE(code_in("I cannot do that.", "").problem.find("no ``` fence"), std::string::npos);
   EXPECT_NE(code_in("```python\nimport numpy\n```", "").problem.find("in python"), std::string::npos);
-  EXPECT_NE(code_in("```cpp\nint f();\n```", "").problem.find("neither KW_KERNEL"), std::string::npos);
+  EXPECT_NE(code_in("```cpp\nint f();\n```", "").problem.find("none of KW_KERNEL"), std::string::npos);
   EXPECT_NE(code_in("```cpp\nKW_KERNEL(call) { and then", "").problem.find("breaks off"), std::string::npos);
   EXPECT_NE(code_in("", "").problem, "");
   EXPECT_NE(code_in(std::string(1 << 20, 'x'), "").problem, "");

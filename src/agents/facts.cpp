@@ -14,6 +14,7 @@
 #include "inspect/outline.h"
 #include "inspect/repository.h"
 #include "llm/model.h"
+#include "runs/kernel_file.h"
 #include "runs/task_text.h"
 #include "suites/catalog.h"
 #include "targets/target.h"
@@ -57,7 +58,7 @@ std::string machine_text(const std::string& device) {
 }
 
 // What stands in a file of prompts/ under each line that begins with "## ".
-Result<std::vector<std::pair<std::string, std::string>>> sections_of(const char* name) {
+Result<std::vector<std::pair<std::string, std::string>>> sections_of(const std::string& name) {
   KW_TRY(const fs::path data, data_folder());
   KW_TRY(const std::string text, read_file(data / "prompts" / name));
   std::vector<std::pair<std::string, std::string>> sections;
@@ -72,9 +73,9 @@ Result<std::vector<std::pair<std::string, std::string>>> sections_of(const char*
   return sections;
 }
 
-// The paragraphs of prompts/hints.md under the names of the task's category and operators.
-Result<std::string> hints_for(const Task& task) {
-  KW_TRY(const auto sections, sections_of("hints.md"));
+// The paragraphs of prompts/hints.md, or of hints_FORM.md, under the names of the task's category and operators.
+Result<std::string> hints_for(const Task& task, const std::string& form) {
+  KW_TRY(const auto sections, sections_of(form.empty() ? "hints.md" : fmt::format("hints_{}.md", form)));
   std::vector<std::string> names = operators_of(task);
   names.push_back(task.category);
   std::string hints;
@@ -250,7 +251,6 @@ Result<std::vector<Exemplar>> all_exemplars() {
   std::vector<Exemplar> all;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(data / "kernels" / "exemplars", error)) {
-    if (entry.path().extension() != ".cpp") continue;
     KW_TRY(const std::string text, read_file(entry.path()));
     const std::size_t end = text.find('\n');
     const std::size_t colon = text.find(": ");
@@ -266,9 +266,11 @@ Result<std::vector<Exemplar>> all_exemplars() {
   return all;
 }
 
-const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all) {
+const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all, const std::string& device) {
   const std::vector<std::string> wanted = operators_of(task);
+  const std::string ending = targets::source_name(runs::form_of(device).empty() ? targets::usual_device() : device, "");
   for (const Exemplar& one : all) {
+    if (one.file.extension() != ending) continue;
     if (std::ranges::find(one.categories, task.category) == one.categories.end()) continue;
     const auto other = suites::find_task(one.task, {});
     if (!other.ok()) continue;
@@ -284,7 +286,10 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWan
   Facts facts;
   // What a person is told of a machine that was not measured is of no use to a model.
   KW_TRY(const std::string text, runs::task_as_text(task, wanted.device, {.advice = false}));
-  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" + inspect::kernel_side(graph);
+  const std::string form = runs::form_of(wanted.device);
+  facts["form"] = form;
+  facts["task"] = cut_to(text, 700) + "\nas the kernel sees it\n" +
+                  inspect::kernel_side(graph, form.empty() ? inspect::Reads::call : inspect::Reads::plan);
   // As a model that was trained on a corpus knows it; a task that the short form cannot tell is told as to others.
   const auto prompt = corpus::prompt_of(task, wanted.device);
   facts["prompt"] = prompt.ok() ? *prompt : facts["task"];
@@ -293,9 +298,9 @@ Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWan
   KW_TRY(facts["parts"], signatures_of(parts));
   for (const Part& part : parts) facts["parts_named"] += named(part);
   if (wanted.from_nothing) {
-    KW_TRY(facts["hints"], hints_for(task));
+    KW_TRY(facts["hints"], hints_for(task, form));
     KW_TRY(const std::vector<Exemplar> exemplars, all_exemplars());
-    if (const Exemplar* one = exemplar_for(task, exemplars)) {
+    if (const Exemplar* one = exemplar_for(task, exemplars, wanted.device)) {
       facts["exemplar"] = one->source;
       facts["exemplar_task"] = one->task;
     }

@@ -19,8 +19,8 @@ struct FactsWanted {
   bool from_nothing = false;  // an author without a kernel to begin with gets hints and an exemplar
 };
 
-// "task", "prompt", "machine", "parts", "parts_named"; where wanted "hints", "exemplar", "sources". What is not known
-// is left out.
+// "form", "task", "prompt", "machine", "parts", "parts_named"; where wanted "hints", "exemplar", "sources". What is not
+// known is left out.
 Result<Facts> facts_of(const Task& task, const ops::Graph& graph, const FactsWanted& wanted = {});
 
 // A header of kernels/cpu/parts/ as prompts tell it: prompts/parts.md has the words and which names; signatures and
@@ -36,8 +36,8 @@ Result<std::vector<Part>> told_parts();
 // Within this number of characters, or little more. Fails where the header has no such name.
 Result<std::string> text_of(const Part& part, std::size_t most);
 
-// Kernels that show the form: kernels/exemplars/NAME.cpp, whose first line says for which task it is and for which
-// categories it may stand.
+// Kernels that show the form: kernels/exemplars/NAME.cpp, or with the ending of another language, whose first line says
+// for which task it is and for which categories it may stand.
 struct Exemplar {
   std::filesystem::path file;
   std::string task;
@@ -45,7 +45,8 @@ struct Exemplar {
   std::string source;  // without that line
 };
 Result<std::vector<Exemplar>> all_exemplars();
-// Of the task's category, and with none of its operators; null where there is none.
-const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all);
+// In the form of the device's kernels, of the task's category, and with none of its operators; null where there is none.
+const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all,
+                             const std::string& device = targets::usual_device());
 
 }  // namespace kw::agents

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/scratch.h"
 #include "suites/catalog.h"
@@ -14,14 +15,19 @@ namespace {
 TEST(SlowExemplars, AreRight) {
   const auto all = all_exemplars();
   ASSERT_TRUE(all.ok()) << all.error().message;
-  EXPECT_GE(all->size(), 5u);
-  judge::Judge judge = *judge::Judge::open();
+  EXPECT_GE(all->size(), 9u);
+  std::map<std::string, judge::Judge> judges;
+  judges.emplace(".cpp", *judge::Judge::open());
+  judges.emplace(".cu", *judge::Judge::open("cuda:emulated"));
   for (const Exemplar& one : *all) {
+    ASSERT_TRUE(judges.contains(one.file.extension())) << one.file;
+    judge::Judge& judge = judges.at(one.file.extension());
     const auto task = suites::find_task(one.task, {});
     ASSERT_TRUE(task.ok()) << task.error().message;
     judge::Case asked;
     asked.task = &*task;
-    asked.source = {"exemplar.cpp", one.source};
+    asked.device = judge.device().name();
+    asked.source = {"exemplar" + one.file.extension().string(), one.source};
     asked.timed = false;
     const auto inspected = judge.inspect(asked);
     ASSERT_TRUE(inspected.ok()) << inspected.error().message;
@@ -44,6 +50,25 @@ TEST(Exemplars, AreNeverOfTheTask) {
     }
   }
   EXPECT_GT(found, 180) << "nearly every task has one";
+}
+
+// As it was seen: who was asked for a CUDA kernel was shown one in C++, hints on vectors, and calls that a plan has
+// not.
+TEST(FactsOfATask, AreOfTheDevicesKindOfKernel) {
+  for (const char* name : {"Softmax", "Gemm", "AveragePool_2d_strides", "Winograd_Convolution_2D_padding", "TopK"}) {
+    const Task task = *suites::find_task(name, {});
+    const auto facts = facts_of(task, *ops::resolve(task), {.device = "cuda:emulated", .from_nothing = true});
+    ASSERT_TRUE(facts.ok()) << facts.error().message;
+    EXPECT_EQ(facts->at("form"), "cuda");
+    EXPECT_NE(facts->at("exemplar").find("KW_PLAN"), std::string::npos) << name;
+    EXPECT_NE(facts->at("hints"), "") << name;
+    EXPECT_NE(facts->at("task").find("plan.input(0), float*"), std::string::npos) << facts->at("task");
+    for (const char* place : {"task", "hints", "exemplar", "machine"})
+      for (const char* cpu : {"KW_PREPARE", "call.input", "register tile"})
+        EXPECT_EQ(facts->at(place).find(cpu), std::string::npos) << name << ", " << place << ": " << cpu;
+    EXPECT_NE(facts->at("machine").find("emulated"), std::string::npos) << facts->at("machine");
+    EXPECT_EQ(facts->at("parts"), "") << "they are for CPUs";
+  }
 }
 
 TEST(FactsOfATask, TellTheMachineAndThePartsThatFit) {

@@ -12,8 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"contract",   "oneshot", "refine", "debugger", "accelerator", "coder",  "repair",
-                                  "code_again", "mend",    "shown",  "look",     "vary",        "sample", "infill"};
+constexpr const char* kNames[] = {"contract",    "contract_cuda", "oneshot", "refine",     "debugger",
+                                  "accelerator", "coder",         "repair",  "code_again", "mend",
+                                  "shown",       "look",          "vary",    "sample",     "infill"};
 constexpr std::uint64_t kMostPromptBytes = 64 << 10;
 
 // Calls `each` with the text before a place and the place's name; at the end with the rest and "".
@@ -56,7 +57,8 @@ std::string with_sections(std::string text, const Facts& facts) {
 
 // The texts of the program's own files that facts are made of.
 Result<std::string> fillings_in(const fs::path& data) {
-  std::vector<fs::path> files = {data / "prompts" / "hints.md", data / "prompts" / "parts.md"};
+  std::vector<fs::path> files = {data / "prompts" / "hints.md", data / "prompts" / "hints_cuda.md",
+                                 data / "prompts" / "parts.md"};
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(data / "kernels" / "exemplars", error))
     files.push_back(entry.path());
@@ -136,7 +138,9 @@ std::string Prompts::text(const std::string& name, const Facts& facts) const {
     if (place.empty()) return;
     // Texts that several prompts have in common.
     if (place == "contract" || place == "look") {
-      std::string shared = cut_to(texts_.at(place), budget_of(place));
+      const auto form = facts.find("form");
+      const auto own = form == facts.end() ? texts_.end() : texts_.find(place + "_" + form->second);
+      std::string shared = cut_to(own != texts_.end() ? own->second : texts_.at(place), budget_of(place));
       while (shared.ends_with('\n')) shared.pop_back();
       filled += shared;
       return;

@@ -26,7 +26,8 @@ class Prompts {
   // `own` comes before the program's folder; empty: $KW_PROMPTS, or none. Reads and checks every prompt.
   static Result<Prompts> open(const std::filesystem::path& own = {});
 
-  // The prompt with its places filled in; a fact that is not given is "(nothing)".
+  // The prompt with its places filled in; a fact that is not given is "(nothing)". The fact "form" (runs/kernel_file.h)
+  // says which contract is shown.
   std::string text(const std::string& name, const Facts& facts) const;
   std::vector<std::string> names() const;
   // Of all prompts together, and of what fills them from files of the program (hints, names of parts, exemplars):

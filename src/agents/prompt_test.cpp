@@ -24,7 +24,7 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
       }
       for (const PromptSlot& each : all_slots()) most += each.name == place ? each.most_tokens : 0;
     }
-    EXPECT_LE(text.size(), static_cast<std::size_t>(most) * 4 + (name == "contract" ? 4000 : 0)) << name;
+    EXPECT_LE(text.size(), static_cast<std::size_t>(most) * 4 + (name.starts_with("contract") ? 4000 : 0)) << name;
     EXPECT_EQ(text.find("{{"), std::string::npos) << name;
   }
   EXPECT_NE(prompts->text("coder", {}).find("(nothing)"), std::string::npos);
@@ -33,6 +33,35 @@ TEST(Prompts, FillTheirPlacesWithinTheirBudgets) {
   EXPECT_EQ(bare.find("```cpp\n"), std::string::npos) << bare;
   EXPECT_NE(prompts->text("oneshot", {{"machine", "an abacus"}}).find("# The machine\nan abacus\n\n# The task"),
             std::string::npos);
+}
+
+// As it was seen: who was asked for a CUDA kernel was told the contract of kernels in C++.
+TEST(Prompts, ShowTheContractOfTheDevicesKernels) {
+  const auto prompts = Prompts::open();
+  ASSERT_TRUE(prompts.ok()) << prompts.error().message;
+  for (const char* name : {"oneshot", "vary", "coder", "accelerator", "debugger", "mend", "sample", "infill"}) {
+    const std::string cuda = prompts->text(name, {{"form", "cuda"}}), usual = prompts->text(name, {{"form", ""}});
+    EXPECT_NE(cuda.find("KW_PLAN"), std::string::npos) << name;
+    EXPECT_EQ(cuda.find("KW_KERNEL"), std::string::npos) << name;
+    EXPECT_EQ(cuda.find("[... left out ...]"), std::string::npos) << name;
+    EXPECT_EQ(usual.find("KW_PLAN"), std::string::npos) << name;
+    EXPECT_EQ((cuda + usual).find("CPU kernel"), std::string::npos) << name;
+  }
+}
+
+// What the contract for CUDA names, its header has.
+TEST(Prompts, NameOnlyWhatTheHeaderOfCudaKernelsHas) {
+  const auto header = read_file(*data_folder() / "include" / "kernelwright_cuda.h");
+  const auto usual = read_file(*data_folder() / "include" / "kernelwright.h");
+  ASSERT_TRUE(header.ok() && usual.ok());
+  const std::string contract = Prompts::open()->text("contract_cuda", {});
+  for (const std::string name :
+       {"KW_PLAN", "KW_TUNE", "KW_REQUIRE", "blocks",     "Dim3",          "shared",      "launch",     "scratch",
+        "keep",    "prepare", "fail",       "copy_async", "commit_copies", "wait_copies", "wgmma_tf32", "integer",
+        "real",    "text",    "integers",   "has",        "node",          "count",       "rank",       "shape"}) {
+    EXPECT_NE(contract.find(name), std::string::npos) << name;
+    EXPECT_NE((*header + *usual).find(name + "("), std::string::npos) << name;
+  }
 }
 
 // A model that was told of <cstring> wrote std::memcpy, and it did not build.
@@ -70,7 +99,8 @@ TEST(Prompts, HaveAnotherVersionWhereAnythingThatIsSaidIsAnother) {
   std::filesystem::create_directories(data.path() / "kernels" / "exemplars");
   const ScratchVariable other("KW_DATA", data.path().string());
   std::set<std::string> versions = {Prompts::open()->version()};
-  for (const char* file : {"prompts/hints.md", "prompts/parts.md", "prompts/oneshot.md", "kernels/exemplars/a.cpp"}) {
+  for (const char* file : {"prompts/hints.md", "prompts/hints_cuda.md", "prompts/parts.md", "prompts/oneshot.md",
+                           "kernels/exemplars/a.cpp"}) {
     EXPECT_TRUE(versions.contains(Prompts::open()->version()));
     ASSERT_TRUE(write_file(data.path() / file, "another text").ok());
     EXPECT_TRUE(versions.insert(Prompts::open()->version()).second) << file;

@@ -80,14 +80,6 @@ Lines hot_lines(const std::string& code) {
   return hot;
 }
 
-// Notes on machine code as a model needs them: what a tool of this machine could not say (CodeNotes::missing) is no
-// fact of the kernel.
-std::string code_text(const Result<targets::CodeNotes>& notes) {
-  std::string text = notes.ok() ? notes->text : notes.error().message;
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
 // What the tuner tried: the best points first, each with its time beside the kernel's own values.
 std::string table_of(const search::Found& found, const search::Space& space) {
   std::string text = fmt::format(
@@ -379,7 +371,7 @@ class Session {
       judge_s_ += seconds_since(begin);
       if (right) {
         const auto notes = judge_.device().look_into(*inspected.built, {.samples = samples});
-        code = llm::measured(code_text(notes)) + "\n";
+        code = llm::measured(runs::code_for_author(notes)) + "\n";
         round.niche = niche_of(notes.ok() ? notes->json : "", round.source);
         round.hot = hot_lines(notes.ok() ? notes->json : "");
         round.facts = code_facts(notes.ok() ? notes->json : "", round.source);
@@ -442,10 +434,7 @@ class Session {
     const Round* best = work.best();
     if (!round.beside || best == nullptr || incumbent_ == nullptr) return {};
     if (round.beside->faster() || round.beside->slower() || round.beside->high < 1 + kWorthALook) return {};
-    judge::Case longer = asked;
-    longer.reference = incumbent_;
-    longer.plain = false;
-    longer.budget_s = kLongerLook * asked.budget_s;
+    const judge::Case longer = longer_look(asked, incumbent_);
     judge::Inspected inspected;
     {
       const judge::Beside others(options_.floor);
@@ -533,6 +522,13 @@ std::string_view name_of(Start::Kind kind) {
       return "best";
   }
   return "";
+}
+
+judge::Case longer_look(judge::Case asked, std::shared_ptr<const judge::Built> incumbent) {
+  asked.reference = std::move(incumbent);
+  asked.plain = false;
+  asked.budget_s *= kLongerLook;
+  return asked;
 }
 
 Result<SessionResult> run_session(judge::Judge& judge, const Task& task, const ops::Graph& graph, llm::Client& client,

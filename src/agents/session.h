@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 
 #include "agents/author.h"
@@ -56,6 +57,9 @@ struct SessionResult {
   std::string surrogate;              // how reliable its guesses were, of an author that has one
   std::string replay;                 // how many verdicts of now are those of the tape that was played
 };
+
+// A second race of a round with the incumbent, three times as long, where the first could not tell them apart.
+judge::Case longer_look(judge::Case asked, std::shared_ptr<const judge::Built> incumbent);
 
 // Called after each round; an Error ends the session.
 using EachRound = std::function<Status(const Round& round, const judge::Case& asked, double spent_s)>;

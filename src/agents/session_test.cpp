@@ -150,6 +150,16 @@ TEST_F(ASession, LooksLongerWhereAChallengerMayBeFaster) {
   EXPECT_EQ(result.work.best()->number, 2);
 }
 
+TEST_F(ASession, LooksThreeTimesAsLongAtTheTwoAlone) {
+  judge::Case asked{.device = "made_up", .task = &task_, .source = {"kernel.txt", "lap_ns 4000"}, .budget_s = 2};
+  const auto incumbent = judge_.inspect(asked)->built;
+  const judge::Case longer = longer_look(asked, incumbent);
+  EXPECT_EQ(longer.budget_s, 6);
+  EXPECT_FALSE(longer.plain) << "its time would be spent on a third";
+  EXPECT_EQ(longer.reference, incumbent);
+  EXPECT_EQ(longer.source.text, asked.source.text);
+}
+
 TEST_F(ASession, LooksNoLongerWhereTheAnswerIsClear) {
   script() = {kernel("lap_ns 5000"), kernel("lap_ns 4000"), kernel("lap_ns 6000"), kernel("lap_ns 4000\nempty_ns 200")};
   options_.rounds = 4;

@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "inspect/outline.h"
 
@@ -544,13 +546,28 @@ std::vector<CodeError> placeless_errors(const std::vector<std::string_view>& lin
   return errors;
 }
 
-// Errors that only follow from an earlier one on the same line or of the same name.
+// The name that an error says is missing; empty: it says something else.
+std::string missing_name(const std::string& message) {
+  for (const char* words : {"has no member named '", "no member named '", "use of undeclared identifier '"}) {
+    if (message.find(words) != std::string::npos) return between(message, words, "'");
+  }
+  return message.find("' was not declared in this scope") == std::string::npos ? "" : between(message, "'", "'");
+}
+
+// Errors that only follow from an earlier one on the same line or of the same name. On a line that is understood but
+// for names that are missing, each of them is an error of its own.
 void merge(std::vector<CodeError>& errors) {
   std::vector<CodeError> kept;
+  std::set<std::pair<std::string, int>> not_understood;
   for (CodeError& error : errors) {
+    const std::string missing = missing_name(error.message);
+    const std::pair place(error.file, error.line);
+    if (missing.empty()) not_understood.insert(place);
     const auto same = std::ranges::find_if(kept, [&](const CodeError& other) {
-      return (other.message == error.message && other.file == error.file) ||
-             (other.file == error.file && other.line == error.line && error.line > 0);
+      if (other.file != error.file) return false;
+      if (other.message == error.message) return true;
+      if (other.line != error.line || error.line <= 0) return false;
+      return not_understood.contains(place) || missing_name(other.message) == missing;
     });
     if (same == kept.end()) {
       kept.push_back(std::move(error));

@@ -112,6 +112,30 @@ TEST(Errors, AreMergedAndKeptShort) {
   EXPECT_TRUE(errors_in("no compiler said: this(7 ::\n(((", {{"k.cpp", ""}}).empty());
 }
 
+// As it was seen: of two names that are missing on one line only the first was told, and the second cost another try.
+TEST(Errors, TellEachMissingNameOfALine) {
+  const SourceText source{"k.cpp", "KW_KERNEL(call) {\n  for (int i = 0; i < x.size(); ++i) y[i] = z[i];\n}\n"};
+  const auto messages = [&](const char* said) {
+    std::vector<std::string> all;
+    for (const CodeError& error : errors_in(said, {source})) all.push_back(error.message);
+    return all;
+  };
+  EXPECT_EQ(messages("k.cpp:2:25: error: 'class kw::Tensor<float>' has no member named 'size'\n"
+                     "k.cpp:2:45: error: 'z' was not declared in this scope\n"
+                     "k.cpp:2:49: error: 'z' was not declared in this scope; did you mean 'x'?\n"),
+            (std::vector<std::string>{"'class kw::Tensor<float>' has no member named 'size'",
+                                      "'z' was not declared in this scope"}));
+  EXPECT_EQ(messages("k.cpp:2:25: error: no member named 'size' in 'kw::Tensor<float>'\n"
+                     "k.cpp:2:45: error: use of undeclared identifier 'z'\n")
+                .size(),
+            2u);
+  // What is missing on a line that was not understood follows from that.
+  EXPECT_EQ(messages("k.cpp:2:3: error: 'vectr' is not a member of 'std'\n"
+                     "k.cpp:2:45: error: 'z' was not declared in this scope\n")
+                .size(),
+            1u);
+}
+
 TEST(Errors, LoseTheirTemplateNoise) {
   EXPECT_EQ(
       without_template_noise("bad std::map<std::pair<int, std::tuple<a, b> >, std::__cxx11::basic_string<char> >"),

@@ -110,12 +110,19 @@ std::vector<NodeFact> attributes_of(const ops::Graph& graph, std::size_t node) {
   return facts;
 }
 
-std::string kernel_side(const ops::Graph& graph) {
+std::string kernel_side(const ops::Graph& graph, Reads reads) {
   std::string text;
-  for (const KernelTensor& one : inputs_of_kernel(graph)) {
-    text += fmt::format("  {}  {}  {}  {}\n", one.call, one.name, one.type.text(), one.when);
+  const auto asked = [&](const KernelTensor& one, const char* side, std::size_t place) {
+    return reads == Reads::call ? one.call : fmt::format("plan.{}({}), {}*", side, place, cpp_type(one.type.dtype));
+  };
+  const std::vector<KernelTensor> inputs = inputs_of_kernel(graph), outputs = outputs_of_kernel(graph);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_new = inputs[i].when.starts_with("new");
+    text += fmt::format("  {}  {}  {}  {}\n", asked(inputs[i], "input", i), inputs[i].name, inputs[i].type.text(),
+                        reads == Reads::call || is_new ? inputs[i].when : "constant: plan.prepare may pack it");
   }
-  for (const KernelTensor& one : outputs_of_kernel(graph)) text += fmt::format("  {}  {}\n", one.call, one.type.text());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    text += fmt::format("  {}  {}\n", asked(outputs[i], "output", i), outputs[i].type.text());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.inputs[i].role != Role::input || !is_float(graph.inputs[i].type.dtype)) continue;
     const ops::SpecialValues special = ops::special_values_of(graph, static_cast<int>(i));

@@ -32,7 +32,9 @@ struct NodeFact {
 std::vector<NodeFact> attributes_of(const ops::Graph& graph, std::size_t node);
 
 // "  call.input<float>(0)  x  float32[64, 2048]  new with every call", a line a tensor: the short form, for prompts.
-std::string kernel_side(const ops::Graph& graph);
+// What asks for them: a kernel, or the plan of device code (include/kernelwright_cuda.h).
+enum class Reads { call, plan };
+std::string kernel_side(const ops::Graph& graph, Reads reads = Reads::call);
 // Nodes, attributes, types of everything between, constants, layouts.
 std::string model_as_text(const ops::Graph& graph);
 // What was found wrong, and where.

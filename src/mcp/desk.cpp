@@ -14,8 +14,10 @@
 #include "core/settings_json.h"
 #include "judge/floor.h"
 #include "judge/kills.h"
+#include "judge/sample.h"
 #include "judge/verdict_json.h"
 #include "runs/case_record.h"
+#include "runs/performance.h"
 #include "runs/run.h"
 #include "search/engine.h"
 #include "suites/catalog.h"
@@ -92,12 +94,14 @@ struct Desk::Inside final : runs::Pieces {
     JobStatus progress;  // guarded by the desk's lock
     judge::Case one;
     std::optional<Tuning> tuning;
+    bool look_into = false;
     std::int64_t item = 0;
     std::shared_ptr<runs::Run> its_run;
     // What its worker alone knows.
     std::optional<Clock::time_point> begin;
     std::optional<Verdict> verdict;  // that is in the record
     std::optional<Tuned> tuned;
+    std::string code;
   };
 
   explicit Inside(const DeskRules& desk_rules) : rules(desk_rules) {}
@@ -210,6 +214,11 @@ struct Desk::Inside final : runs::Pieces {
     {
       const judge::Beside others(&floor);
       KW_TRY(inspected, the_judge.inspect(job.one));
+      if (inspected.verdict.accepted() && job.look_into) {
+        KW_TRY(const std::vector<std::uint64_t> samples,
+               judge::sample_calls(*job.one.task, the_judge.device(), *inspected.built, job.one.threads));
+        job.code = runs::code_for_author(the_judge.device().look_into(*inspected.built, {.samples = samples}));
+      }
     }
     if (!inspected.verdict.accepted() || !job.one.timed) return inspected.verdict;
     const judge::Alone alone(&floor);
@@ -297,6 +306,7 @@ Status Desk::Inside::Job::end(Status status) {
   progress.problem = problem;
   progress.verdict = std::move(verdict);
   progress.tuned = std::move(tuned);
+  progress.code = std::move(code);
   inside.forget_old(progress.id);
   inside.changed.notify_all();
   return {};
@@ -347,6 +357,7 @@ Result<JobStatus> Desk::submit(const std::string& client, Submission submission)
   job->one.timed = submission.timed;
   job->one.budget_s = submission.budget_s;
   job->tuning = submission.tuning;
+  job->look_into = submission.look_into;
   job->progress.task = submission.task->name;
   job->progress.file = job->one.source.name;
   if (job->one.source.text.find('\0') != std::string::npos) return fail("the source has zero bytes in it");

@@ -47,8 +47,9 @@ struct Submission {
   Settings settings;
   std::vector<judge::Source> against;
   bool timed = true;
-  double budget_s = 1;  // of timing
-  std::string notes;    // the author's own words
+  double budget_s = 1;     // of timing
+  std::string notes;       // the author's own words
+  bool look_into = false;  // at the machine code of a right kernel, for JobStatus::code
   std::optional<Tuning> tuning;
 };
 
@@ -73,6 +74,8 @@ struct JobStatus {
   std::optional<Verdict> verdict;
   std::string problem;  // why it could not be judged, or tuned, which is no fault of its own
   std::optional<Tuned> tuned;
+  std::string
+      code;  // the loops of its machine code, as our own authors are told; of a right kernel of this desk's life
 
   bool over() const { return state >= JobState::judged; }
 };

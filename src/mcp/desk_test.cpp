@@ -4,7 +4,9 @@
 
 #include <thread>
 
+#include "base/json.h"
 #include "base/scratch.h"
+#include "mcp/tool.h"
 #include "targets/made_up/device.h"
 
 namespace kw::mcp {
@@ -77,6 +79,36 @@ TEST(Desk, GoesOnWithAJobWhoseDeviceWentAway) {
     EXPECT_EQ(made_up::devices_opened(), 2) << request;
   }
   made_up::let_devices_go({});
+}
+
+Tool tool_named(const std::string& name) {
+  for (const tools::Maker make : tools::table) {
+    if (Tool tool = make(); tool.name == name) return tool;
+  }
+  return {};
+}
+
+// As it was seen: our own authors are told a kernel's loops, and an agent was not.
+TEST(Desk, TellsTheLoopsOfARightKernelToAnAgent) {
+  const ScratchFolder folder;
+  const auto desk = *Desk::open({.device = "made_up", .store_folder = folder.path()});
+  const Task small = small_relu(*desk);
+  const auto notes_on = [&](const std::string& script) {
+    const auto submitted =
+        desk->submit("somebody", {.task = &small, .source = {"kernel.txt", script}, .timed = false, .look_into = true});
+    const auto over = desk->wait(submitted->id, Desk::Clock::now() + 60s, {}, {});
+    EXPECT_TRUE(over.ok() && over->verdict);
+    const Json arguments = {{"id", submitted->id}};
+    Json answer;
+    const auto text =
+        tool_named("read_notes")
+            .run({.arguments = arguments, .desk = *desk, .client = "somebody", .stop = {}, .progress = {}}, answer);
+    EXPECT_TRUE(text.ok());
+    EXPECT_EQ(text->find("a loop of") != std::string::npos, answer.contains("code")) << *text;
+    return answer.value("code", "");
+  };
+  EXPECT_EQ(notes_on("lap_ns 10000\nwidth 512"), "a loop of 512 bits");
+  EXPECT_EQ(notes_on("lap_ns 10000\nwidth 512\nwrong"), "");
 }
 
 // A kernel that ends each device is given up after some, and those after it get their verdicts.

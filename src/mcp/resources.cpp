@@ -9,6 +9,7 @@
 #include "judge/verdict_json.h"
 #include "mcp/desk.h"
 #include "mcp/told.h"
+#include "runs/kernel_file.h"
 #include "runs/task_text.h"
 
 namespace kw::mcp {
@@ -22,9 +23,9 @@ std::string task_uri(const suites::Suite& suite, const Task& task) {
   return "kw://task/" + (suite.name.empty() ? task.name : suite.name + "/" + task.name);
 }
 
-Json fixed_resources() {
+Json fixed_resources(const Desk& desk) {
   return {{{"uri", "kw://contract"},
-           {"name", "kernelwright.h"},
+           {"name", runs::contract_of(desk.device())},
            {"title", "The kernel contract"},
            {"description", "The header that every kernel includes: what it may rely on and must not do."},
            {"mimeType", "text/x-c"}},
@@ -109,7 +110,7 @@ Result<Json> list_resources(const Desk& desk, const std::string& cursor) {
   if (!cursor.empty() && (parsed.ec != std::errc() || parsed.ptr != cursor.data() + cursor.size() || from == 0)) {
     return fail("cursor: is none of ours");
   }
-  Json all = fixed_resources();
+  Json all = fixed_resources(desk);
   for (const suites::Suite& suite : desk.suites()) {
     for (const Task& task : suite.tasks) {
       all.push_back({{"uri", task_uri(suite, task)},
@@ -144,7 +145,7 @@ Result<Resource> read_resource(const Desk& desk, const std::string& uri) {
   if (path == "runs") return read_runs(desk);
   if (path == "contract") {
     KW_TRY(const auto data, data_folder());
-    KW_TRY(std::string text, read_file(data / "include" / "kernelwright.h"));
+    KW_TRY(std::string text, read_file(data / "include" / runs::contract_of(desk.device())));
     return Resource{"text/x-c", std::move(text)};
   }
   const std::size_t slash = path.find('/');

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "mcp/desk.h"
+#include "runs/performance.h"
 #include "runs/task_text.h"
 
 namespace kw::mcp {
@@ -58,7 +59,7 @@ const char kProgressSchema[] = R"({
         "stage": {"type": "string", "enum": ["build", "load", "verify", "quick_check", "hidden", "guard", "precision", "behaviour", "time", "accepted"]},
         "hint": {"type": ["string", "null"], "description": "why it was rejected"},
         "errors": {"type": "array", "items": {"type": "object"}},
-        "max_error": {"type": ["number", "null"], "description": "the largest error, in parts of what is allowed"},
+        "max_error": {"type": ["number", "null"], "description": "of an accepted kernel: the largest error in parts of what is allowed, rounded up to 0, 0.1, 0.2, 0.5 or 1"},
         "time_ns": {"type": ["number", "null"], "description": "of one call"},
         "caches": {"type": "string"},
         "speedup": {"type": "object", "description": "by rival: median of paired ratios, above 1 the kernel is faster; low and high, its 95 % interval; claimed, whether that is more than noise"},
@@ -86,7 +87,7 @@ Json told(const Verdict& verdict) {
           {"stage", name_of(verdict.stage)},
           {"hint", hint.empty() ? Json(nullptr) : Json(hint)},
           {"errors", std::move(errors)},
-          {"max_error", verdict.max_error},
+          {"max_error", or_null(runs::error_for_author(verdict))},
           {"time_ns", or_null(verdict.time_ns)},
           {"caches", verdict.caches},
           {"speedup", std::move(speedup)},
@@ -122,7 +123,9 @@ std::string told_as_text(const Verdict& verdict) {
     }
     return text;
   }
-  std::string text = fmt::format("accepted; largest error {:.2g} of what is allowed\n", verdict.max_error);
+  const double error = *runs::error_for_author(verdict);
+  std::string text = error > 0 ? fmt::format("accepted; largest error at most {} of what is allowed\n", error)
+                               : "accepted; no error\n";
   if (verdict.time_ns) {
     text += fmt::format(
         "time {} a call, {} caches{}\n", time_text(*verdict.time_ns), verdict.caches,

@@ -37,6 +37,19 @@ TEST(Told, TellsNoShapeAndNoNumberOfAHiddenCase) {
   EXPECT_EQ(hint(VerdictStage::hidden, wrong), "on a hidden shape: elements are wrong; special values");
 }
 
+// The error of a rejected kernel was told as it is: on a hidden shape a kernel can make it say what it was called with.
+TEST(Told, TellsNoErrorOfARejectedKernelAndOnlyAStepOfAnAcceptedOne) {
+  Verdict verdict{.task = "Relu", .stage = VerdictStage::hidden, .max_error = 37};
+  verdict.reason = {ReasonCode::wrong_output, {}, true};
+  EXPECT_TRUE(told(verdict)["max_error"].is_null());
+  EXPECT_EQ(told_as_text(verdict).find("37"), std::string::npos);
+  verdict = {.task = "Relu", .stage = VerdictStage::accepted, .max_error = 0.37};
+  EXPECT_EQ(told(verdict)["max_error"], 0.5);
+  EXPECT_EQ(told_as_text(verdict), "accepted; largest error at most 0.5 of what is allowed\n");
+  verdict.max_error = 0;
+  EXPECT_EQ(told_as_text(verdict), "accepted; no error\n");
+}
+
 TEST(Told, TellsAllOfACompilersWords) {
   EXPECT_EQ(hint(VerdictStage::build,
                  {ReasonCode::does_not_compile, {{"place", "kernel.cpp:3: "}, {"message", "expected ;"}}}),

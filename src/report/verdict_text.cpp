@@ -25,7 +25,11 @@ void print_verdict(const Verdict& verdict, std::ostream& out) {
   print(out, "{}  {}{}\n", verdict.task,
         verdict.accepted() ? "accepted" : fmt::format("rejected at {}", name_of(verdict.stage)),
         verdict.kept ? "  (judged before; --fresh judges again)" : "");
-  if (!verdict.reason.empty()) print(out, "\n  {}\n", without_controls(text_of(verdict.reason)));
+  // The first error of a compiler or linker is the reason too: it is printed once, with its lines.
+  const ReasonCode code = verdict.reason.code;
+  const bool is_an_error =
+      !verdict.errors.empty() && (code == ReasonCode::does_not_compile || code == ReasonCode::does_not_link);
+  if (!verdict.reason.empty() && !is_an_error) print(out, "\n  {}\n", without_controls(text_of(verdict.reason)));
   for (const SourceError& error : verdict.errors) {
     print(out, "\n  {}:{}: {}\n", error.file, error.line, without_controls(error.message));
     out << without_controls(error.around);

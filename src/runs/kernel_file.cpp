@@ -38,4 +38,18 @@ Result<judge::Source> read_checked_kernel(const std::string& path) {
   return source_of(path, std::move(text));
 }
 
+std::string form_of(const std::string& device) {
+  const auto target = targets::target_of(device);
+  const auto data = data_folder();
+  std::error_code error;
+  const bool has_own = target.ok() && data.ok() &&
+                       std::filesystem::exists(*data / "include" / ("kernelwright_" + target->name + ".h"), error);
+  return has_own ? target->name : "";
+}
+
+std::string contract_of(const std::string& device) {
+  const std::string form = form_of(device);
+  return form.empty() ? "kernelwright.h" : "kernelwright_" + form + ".h";
+}
+
 }  // namespace kw::runs

@@ -41,6 +41,20 @@ std::string time_of_call(const Verdict& verdict) {
          (is_disturbed(verdict) ? " (other work ran beside it: a quiet call may take far less)" : "");
 }
 
+std::optional<double> error_for_author(const Verdict& verdict) {
+  if (!verdict.accepted()) return std::nullopt;
+  for (const double step : {0.0, 0.1, 0.2, 0.5}) {
+    if (verdict.max_error <= step) return step;
+  }
+  return 1;
+}
+
+std::string code_for_author(const Result<targets::CodeNotes>& notes) {
+  std::string text = notes.ok() ? notes->text : notes.error().message;
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 std::string performance_text(const ops::Graph& graph, const Verdict& verdict, const targets::LeastTime* least,
                              const std::string& code, Mark mark) {
   const auto said = [&](const std::string& fact) { return mark != nullptr ? mark(fact) : fact; };
@@ -48,8 +62,8 @@ std::string performance_text(const ops::Graph& graph, const Verdict& verdict, co
   if (verdict.time_ns) {
     text += fmt::format("time: {} a call, {} caches\n", said(time_of_call(verdict)), verdict.caches);
   }
-  if (verdict.accepted() && verdict.max_error > 0)
-    text += fmt::format("largest error: {} of what is allowed\n", said(fmt::format("{:.2f}", verdict.max_error)));
+  if (const auto error = error_for_author(verdict); error && *error > 0)
+    text += fmt::format("largest error: {} of what is allowed\n", said(fmt::format("at most {}", *error)));
   for (const Speedup& one : verdict.speedups) {
     text += fmt::format("against {}: {} times as fast{}\n", one.rival,
                         said(fmt::format("{:.2f} [{:.2f}, {:.2f}]", one.median, one.low, one.high)),

@@ -53,7 +53,7 @@ TEST(PerformanceText, SaysWhereLittleIsLeftAndHowLargeTheErrorIs) {
   const std::string text = text_for("Relu", {.arithmetic_ns = 1e3, .moving_ns = 9e3}, 10e3);
   EXPECT_NE(text.find("a kernel takes at least 9 us; the limit is moving bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("90.0 % of the roof: little is left to gain"), std::string::npos) << text;
-  EXPECT_NE(text.find("largest error: 0.25 of what is allowed"), std::string::npos) << text;
+  EXPECT_NE(text.find("largest error: at most 0.5 of what is allowed"), std::string::npos) << text;
 }
 
 TEST(TaskAsText, RoundsNoScaleOfItsExampleToZero) {

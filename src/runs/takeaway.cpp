@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/inside.h"
 #include "compose/outside_text.h"
 #include "compose/parts.h"
 #include "compose/reached.h"
+#include "core/tunable_defaults.h"
 #include "judge/plain_source.h"
 #include "ops/draw.h"
 #include "ops/graph.h"
 #include "runs/attribute_text.h"
 #include "runs/c_interface.h"
 #include "runs/check_case.h"
+#include "runs/kernel_file.h"
 #include "runs/task_text.h"
 #include "targets/target.h"
 
@@ -336,6 +339,39 @@ void fill(Form& form, const CInterface& interface, const CheckCase& check, const
       .put("TESTED", tested);
 }
 
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+Result<std::vector<fs::path>> written_into(const fs::path& folder, const Files& files) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  std::vector<fs::path> written;
+  for (const auto& [path, text] : files) {
+    KW_CHECK(write_inside(folder, path, text));
+    written.push_back(folder / path);
+  }
+  return written;
+}
+
+// Of a target whose kernels only kw launches: the source with its tunables' values as defaults, and what it includes.
+Result<Files> source_alone(const Task& task, const judge::Source& kernel, Settings settings,
+                           const std::vector<std::string>& findings, const std::string& device) {
+  const BuildOptions options = targets::build_options(device);
+  if (options.compilers.size() < 2) settings.erase("compiler");
+  KW_TRY(const std::string text, with_defaults(kernel.text, settings, options));
+  KW_TRY(const fs::path data, data_folder());
+  KW_TRY(const ops::Graph graph, ops::resolve(task));
+  const std::string file = targets::source_name(device, compose::file_stem(task.name));
+  const std::string judging =
+      fmt::format("kw eval {} {} --on {}", compose::remark(task.name), file, compose::remark(device));
+  Files files = {{file, opening(task, graph, findings, judging) + without_opening(text)}};
+  for (const std::string& header : std::set<std::string>{"kernelwright.h", contract_of(device)}) {
+    KW_TRY(std::string contract, read_file(data / "include" / header));
+    files.emplace_back(header, std::move(contract));
+  }
+  return files;
+}
+
 }  // namespace
 
 fs::path takeaway_folder(const std::string& task) { return compose::file_stem(task) + "-kernel"; }
@@ -358,11 +394,13 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
                                         const Settings& settings, const Verdict& verdict, const std::string& device,
                                         const std::string& machine) {
   KW_TRY(const targets::Target target, targets::target_of(device));
-  if (!target.build_command || target.takeaway.empty()) {
-    return fail("kernels of {} cannot be taken away: only the record has them", device);
-  }
   KW_TRY(const fs::path data, data_folder());
   KW_TRY(const ops::Graph graph, ops::resolve(task));
+  const std::vector<std::string> findings = findings_of(graph, verdict, machine);
+  if (!target.build_command || target.takeaway.empty()) {
+    KW_TRY(const Files files, source_alone(task, kernel, settings, findings, device));
+    return written_into(folder, files);
+  }
   KW_TRY(const Taken taken, taken_of(device, task, kernel, settings));
   CInterface interface = c_interface_of(graph, symbol_of(task.name));
   interface.prepares = taken.memory.prepares;
@@ -372,7 +410,6 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   interface.scratch_bytes = with_room_to_align(taken.memory.scratch_bytes);
   interface.kept_bytes = with_room_to_align(taken.memory.kept_bytes);
   const std::string& name = interface.name;
-  const std::vector<std::string> findings = findings_of(graph, verdict, machine);
   const std::string build_line = compose::remark(target.build_command(name, taken.choice));
   KW_TRY(const judge::Source plain, judge::plain_source(device, graph));
   KW_TRY(const CheckCase check, check_case_of(graph));
@@ -388,29 +425,19 @@ Result<std::vector<fs::path>> take_away(const fs::path& folder, const Task& task
   form.put("NAME", name).put("TASK", compose::remark(task.name)).put("SOURCE", file).put("BUILD", build_line);
   fill(form, interface, check, taken, findings, machine, folder,
        compose::remark(task.name) + ": " + operators_of(graph));
-  std::vector<std::pair<std::string, std::string>> files = {
-      {file, opening(task, graph, findings, build_line) + entries + taken.text + c_functions(interface)},
-      {name + ".h", c_header(interface, header_lines(interface, task, graph, machine))},
-      {"kernelwright.h", contract},
-      {fmt::format("check/{}_plain{}", name, target.languages.front()),
-       fmt::format("#define kw_run {}_plain_run\n{}", name, compose::with_reached_only(plain.text))},
-      {fmt::format("check/{}_expected.inc", name), check.expected}};
-  for (const auto& [from, to] :
-       std::vector<std::pair<std::string, std::string>>{{"README.md.in", "README.md"},
-                                                        {"CMakeLists.txt.in", "CMakeLists.txt"},
-                                                        {"check.cpp.in", fmt::format("check/{}_check.cpp", name)}}) {
+  Files files = {{file, opening(task, graph, findings, build_line) + entries + taken.text + c_functions(interface)},
+                 {name + ".h", c_header(interface, header_lines(interface, task, graph, machine))},
+                 {"kernelwright.h", contract},
+                 {fmt::format("check/{}_plain{}", name, target.languages.front()),
+                  fmt::format("#define kw_run {}_plain_run\n{}", name, compose::with_reached_only(plain.text))},
+                 {fmt::format("check/{}_expected.inc", name), check.expected}};
+  for (const auto& [from, to] : Files{{"README.md.in", "README.md"},
+                                      {"CMakeLists.txt.in", "CMakeLists.txt"},
+                                      {"check.cpp.in", fmt::format("check/{}_check.cpp", name)}}) {
     KW_TRY(const std::string text, read_file(templates / from));
     files.emplace_back(to, form.filled(text));
   }
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail("{}: {}", folder.string(), error.message());
-  std::vector<fs::path> written;
-  for (const auto& [path, text] : files) {
-    KW_CHECK(write_inside(folder, path, text));
-    written.push_back(folder / path);
-  }
-  return written;
+  return written_into(folder, files);
 }
 
 }  // namespace kw::runs

@@ -23,7 +23,8 @@ std::filesystem::path takeaway_folder(const std::string& task);
 // there is something is an Error, unless `anyway`. Errors speak of the flag --out.
 Result<std::filesystem::path> new_folder(const std::filesystem::path& folder, bool anyway);
 
-// Writes into the folder, which is made: TASK.cpp (the first of the files that it returns), TASK.h, kernelwright.h,
+// Of a target whose kernels only kw launches (a GPU's), the source and the headers that it includes. Else it
+// writes into the folder, which is made: TASK.cpp (the first of the files that it returns), TASK.h, kernelwright.h,
 // README.md, CMakeLists.txt and check/. What is there is written over. The kernel is built and called on the device
 // once more, locked up, to see how much memory it takes. `machine` is what the device is called.
 Result<std::vector<std::filesystem::path>> take_away(const std::filesystem::path& folder, const Task& task,

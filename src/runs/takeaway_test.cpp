@@ -81,6 +81,21 @@ TEST(TakeAway, WritesNothingWhereALinkLeads) {
   EXPECT_TRUE(fs::is_empty(folder.path() / "elsewhere"));
 }
 
+// As it was seen: a search on a GPU spent its budget, and then ended in "kernels of cuda:0 cannot be taken away".
+TEST(TakeAway, WritesTheSourceAloneOfATargetWhoseKernelsOnlyKwLaunches) {
+  const ScratchFolder folder;
+  const Task task = *suites::find_task("Relu");
+  const auto files = take_away(folder.path(), task, {"kernel.txt", "lap_ns 10000\nKW_TUNE(SPEED_UP, 1, 1, 2, 4);\n"},
+                               {{"SPEED_UP", "4"}, {"compiler", "none"}}, {}, "made_up", "a machine");
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  ASSERT_EQ(files->size(), 2u);
+  EXPECT_EQ(files->at(1).filename(), "kernelwright.h");
+  const std::string source = *read_file(files->at(0));
+  EXPECT_NE(source.find("lap_ns 10000\nKW_TUNE(SPEED_UP, 4, 1, 2, 4);"), std::string::npos) << source;
+  EXPECT_NE(source.find("kw eval Relu Relu.txt --on made_up"), std::string::npos) << source;
+  EXPECT_EQ(source.find("KW_COMPILER"), std::string::npos) << "there is no other";
+}
+
 TEST(TakeAway, KeepsAnOpeningCommentThatGoesOn) {
   const ScratchFolder folder;
   const Task task = task_called("Sum", "x", "w");

@@ -162,6 +162,7 @@ class WholePath(Quiet):
         self.assertIn("inptu", notes["verdict"]["errors"][0]["message"])
         notes = await call(client, "read_notes", id=ids["right"])
         self.assertGreater(notes["gbps"], 0)
+        self.assertIn("loop", notes["code"])
 
         best = await call(client, "take_best", task="Relu")
         self.assertIn(best["source"], (plain["source"], RIGHT, SLOW))

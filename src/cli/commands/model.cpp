@@ -23,8 +23,9 @@ Result<models::Runtime> open_runtime() {
 // The faster model, for one size or for several, or the model without any framework.
 Result<int> write_model(const Arguments& arguments, const std::string& device, const Lengths& dims,
                         std::int64_t threads, const std::string& inputs, std::ostream& out) {
-  if (arguments.has("--untimed")) return fail("nothing is written with --untimed: leave it out");
-  if (!arguments.has("--out")) return fail("--optimize and --standalone need --out DIR: where to write");
+  if (arguments.has("--untimed")) return fail("--optimize, --standalone and --over run the model: leave --untimed out");
+  if (!arguments.has("--out"))
+    return fail("--optimize, --standalone and --over write a model: say where with --out DIR");
   KW_TRY(const double within_s, models::parse_within(arguments.has("--within") ? arguments.text("--within") : "10m"));
   const bool json = arguments.has("--json");
   const std::string file = arguments.text("MODEL");

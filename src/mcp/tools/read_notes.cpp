@@ -90,6 +90,10 @@ Result<std::string> run_read_notes(const ToolCall& call, Json& answer) {
   if (const auto task = call.desk.find_task(progress.task); task.ok()) {
     add_bounds(call.desk.device(), **task, verdict, answer, text);
   }
+  if (!progress.code.empty()) {
+    answer["code"] = progress.code;
+    text += progress.code + "\n";
+  }
   return text;
 }
 
@@ -101,8 +105,9 @@ Tool read_notes() {
       .title = "Read errors and performance notes",
       .description =
           "Of a judged kernel: if it was rejected, the errors with the lines around them and what the stage that "
-          "stopped it asks for; if it was accepted, its time, what it reached in flops and bytes a second, and what "
-          "bounds the task on this machine.",
+          "stopped it asks for; if it was accepted, its time, what it reached in flops and bytes a second, what bounds "
+          "the task on this machine, and, where submit_kernel brought it during this session, the innermost loops of "
+          "its machine code with their share of a call.",
       .input = R"({
             "type": "object",
             "additionalProperties": false,
@@ -117,7 +122,8 @@ Tool read_notes() {
               "flops": {"type": "number"}, "bytes": {"type": "number"}, "flops_per_byte": {"type": "number"},
               "gflops": {"type": "number"}, "gbps": {"type": "number"}, "least_time_ns": {"type": "number"},
               "bound_by": {"type": "string", "enum": ["arithmetic", "memory"]},
-              "least_time_of": {"type": "string"}, "least_moving_ns": {"type": "number"}
+              "least_time_of": {"type": "string"}, "least_moving_ns": {"type": "number"},
+              "code": {"type": "string"}
             }
           })",
       .run = run_read_notes};

@@ -23,6 +23,7 @@ Result<std::string> run_submit_kernel(const ToolCall& call, Json& answer) {
   submission.timed = arguments.value("timed", true);
   submission.budget_s = arguments.value("budget_s", submission.budget_s);
   submission.notes = arguments.value("notes", "");
+  submission.look_into = true;
   KW_TRY(const JobStatus progress, call.desk.submit(call.client, std::move(submission)));
   answer = told(progress);
   return fmt::format("{} is its id; {}. wait_for_verdict returns what the judge finds.", progress.id,

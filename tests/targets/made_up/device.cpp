@@ -261,7 +261,8 @@ class ScriptDevice final : public targets::Device {
     std::string loop = fmt::format("\"vector_bits\": {}, \"moved_bits\": {}", whole("width"), whole("moves"));
     if (const int line = whole("hot_line"); line > 0)
       loop += fmt::format(", \"share\": 0.9, \"first_line\": {0}, \"last_line\": {0}", line);
-    return targets::CodeNotes{.text = "", .json = fmt::format("{{\"loops\": [{{{}}}]}}", loop)};
+    return targets::CodeNotes{.text = fmt::format("a loop of {} bits\n", whole("width")),
+                              .json = fmt::format("{{\"loops\": [{{{}}}]}}", loop)};
   }
 
  private:
