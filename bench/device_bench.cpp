@@ -277,20 +277,26 @@ Status judge_all(const std::string& device, const std::string& file, const Wante
   return {};
 }
 
-// Of the loop that does most in a turn, of those that a model could be asked of.
+// Of the loop that makes most products in a turn, of those that a model could be asked of; where none makes any, of the
+// first.
 struct HotLoop {
   double cycles = 0;  // for each unit
   std::string unit;
+  double work = 0;  // units of a turn
 };
 std::optional<HotLoop> hot_loop(const targets::CodeNotes& notes) {
+  constexpr char kProduct[] = "multiply-add";
   const Json json = Json::parse_quietly(notes.json);
   if (!json.is_object()) return std::nullopt;
+  std::optional<HotLoop> found;
   for (const Json& loop : json.at("loops")) {
     const double work = loop.at("work");
     if (!loop.at("cycles").is_number() || work <= 0) continue;
-    return HotLoop{loop.at("cycles").get<double>() / work, loop.at("unit").text()};
+    const std::string unit = loop.at("unit").text();
+    if (found && (unit != kProduct || (found->unit == kProduct && found->work >= work))) continue;
+    found = HotLoop{loop.at("cycles").get<double>() / work, unit, work};
   }
-  return std::nullopt;
+  return found;
 }
 
 std::string cell_text(const std::optional<HotLoop>& loop, const std::optional<HotLoop>& plain, bool is_plain) {

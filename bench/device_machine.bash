@@ -97,7 +97,21 @@ start_machine() {
     -kernel "$cache/linux" -initrd "$folder/initrd" -append 'console=ttyAMA0 quiet' -netdev user,id=net,hostfwd=tcp:127.0.0.1:"$port"-:22 -device virtio-net-device,netdev=net,id=card \
     > "$folder/qemu.log" 2>&1 & machine=$!
 }
-monitor() { python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall((sys.argv[2] + "\n").encode()); s.settimeout(1); s.recv(4096)' "$folder/monitor" "$1" || true; }
+# A command is only done when the next prompt comes: the emulator drops what it has not read of a connection that ends.
+monitor() {
+  python3 - "$folder/monitor" "$1" << 'END' || true
+import socket, sys
+
+monitor = socket.socket(socket.AF_UNIX)
+monitor.connect(sys.argv[1])
+monitor.settimeout(60)
+said = b""
+for prompts, command in (1, sys.argv[2].encode() + b"\n"), (2, b""):
+    while said.count(b"\n(qemu)") < prompts and (more := monitor.recv(4096)):
+        said += more
+    monitor.sendall(command)
+END
+}
 wait_for_machine() {
   for ((i = 0; i < 600; ++i)); do
     ssh -F "$folder/config" -o ConnectTimeout=10 -p "$port" 127.0.0.1 true 2> "$folder/ssh.log" && return

@@ -197,6 +197,7 @@ TEST_F(Devices, ShowTheCodeThatTheyWouldRun) {
 
 // Where a processor's own instructions stand in for portable code (kernels/cpu/parts/vector.h), they do the same.
 constexpr char kVectorsAreRight[] = R"(
+#include <kw/turn.h>
 #include <kw/vector.h>
 template <int... kFrom>
 static bool shuffles(const float* from) {
@@ -219,8 +220,22 @@ static bool shuffles(const float* from) {
   }
   return right && put[simd::kLanes] == -8;
 }
+// Rows become columns, of elements of any size: whole blocks, and what is left beside them.
+template <class T>
+[[gnu::noinline]] static bool turns() {
+  constexpr int kRows = 19, kColumns = 21;
+  T from[kRows * kColumns], to[kColumns * kRows];
+  for (int i = 0; i < kRows * kColumns; ++i) from[i] = T(i * 7 + i / 31);
+  turn_matrix(from, kRows, kColumns, kColumns, to, kRows);
+  bool right = true;
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 0; c < kColumns; ++c) right = right && to[c * kRows + r] == from[r * kColumns + c];
+  }
+  return right;
+}
 [[gnu::noinline]] static bool vectors_are_right(const float* from) {
-  bool right = shuffles<0, 8, 1, 9, 4, 12, 5, 13>(from) && shuffles<2, 3, 10, 11, 6, 7, 14, 15>(from) &&
+  bool right = turns<uint8_t>() && turns<uint16_t>() && turns<float>() && turns<double>();
+  right = right && shuffles<0, 8, 1, 9, 4, 12, 5, 13>(from) && shuffles<2, 3, 10, 11, 6, 7, 14, 15>(from) &&
                shuffles<0, 2, 4, 6, 8, 10, 12, 14>(from) && shuffles<4, 12, 5, 13, 6, 14, 7, 15>(from) &&
                shuffles<4, 5, 6, 7, 12, 13, 14, 15>(from) && shuffles<7, 6, 5, 4, 3, 2, 1, 0>(from);
   float got[simd::kLanes];
@@ -263,7 +278,7 @@ TEST_F(Devices, RunTechniquesWithInstructionsOfTheirOwn) {
   ASSERT_TRUE(techniques.ok()) << techniques.error().message;
   std::vector<Task> tasks;
   std::vector<judge::Case> cases;
-  for (const char* name : {"Pow", "Sin", "Where"}) tasks.push_back(*suites::find_task(name));
+  for (const char* name : {"Pow", "Sin", "Where", "Cast"}) tasks.push_back(*suites::find_task(name));
   for (Task& task : tasks) {
     for (auto& [name, value] : task.lengths) value = std::min<std::int64_t>(value, 20);
     const auto kernels = runs::kernels_for(kDevice, *ops::resolve(task), *techniques);

@@ -188,8 +188,8 @@ TEST_P(EveryTarget, IsChosenByTheEndingOfItsSources) {
   EXPECT_FALSE(device_for("kernel.unheard", GetParam().name, false).ok());
 }
 
-// Each target by its first device; of devices behind a link also this machine, behind a shell, and another emulated
-// processor; and the emulated GPU.
+// Each target by its first device; of devices behind a link also this machine, behind a shell, and other emulated
+// processors; and the emulated GPU.
 std::vector<Target> tried() {
   std::vector<Target> all = all_targets();
   Target& behind_a_shell = all.emplace_back(*target_of("command:sh"));
@@ -197,8 +197,10 @@ std::vector<Target> tried() {
   Target& without_a_gpu = all.emplace_back(*target_of("cuda:emulated"));
   without_a_gpu.name = "cuda:emulated";
   // Where its compiler and emulator are.
-  const Target other_processor = *target_of("emulated:riscv64");
-  if (other_processor.missing("emulated:riscv64").empty()) all.emplace_back(other_processor).name = "emulated:riscv64";
+  for (const char* name : {"emulated:armv7", "emulated:riscv64"}) {
+    const Target other_processor = *target_of(name);
+    if (other_processor.missing(name).empty()) all.emplace_back(other_processor).name = name;
+  }
   return all;
 }
 

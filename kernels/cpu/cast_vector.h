@@ -29,6 +29,20 @@ void convert(const X* __restrict x, Y* __restrict y, int64_t count) {
       _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
     }
   }
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<X, float> && std::is_same_v<Y, kw::float16>) {
+    for (; i + 8 <= count; i += 8) {
+      const float16x8_t half = vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(x + i)), vld1q_f32(x + i + 4));
+      vst1q_u16(reinterpret_cast<uint16_t*>(y + i), vreinterpretq_u16_f16(half));
+    }
+  }
+  if constexpr (std::is_same_v<X, kw::float16> && std::is_same_v<Y, float>) {
+    for (; i + 8 <= count; i += 8) {
+      const float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(reinterpret_cast<const uint16_t*>(x + i)));
+      vst1q_f32(y + i, vcvt_f32_f16(vget_low_f16(half)));
+      vst1q_f32(y + i + 4, vcvt_high_f32_f16(half));
+    }
+  }
 #endif
   for (; i < count; ++i) y[i] = Y(x[i]);
 }

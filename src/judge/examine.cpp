@@ -664,6 +664,10 @@ Result<Examined> examine(const Exam& exam) {
       exam.quick_check != nullptr ? std::vector<PlannedCase>{{.lengths = exam.task->lengths, .threads = exam.threads}}
                                   : plan_exam(*exam.task, exam.threads, random);
   if (exam.large != nullptr) std::erase_if(plan, [](const PlannedCase& one) { return !one.hidden; });
+  // A device may have room for the task's own shape and for none that is larger.
+  std::erase_if(plan, [&](const PlannedCase& one) {
+    return one.hidden && !instance_for(*exam.device, *exam.task, one.lengths, one.threads).ok();
+  });
   std::vector<PlannedCrowd> crowds;
   if (exam.quick_check == nullptr) crowds = plan_crowds(*exam.task, plan, random);
   // Emulators take long: there hidden shapes are no larger than the task's own.

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace kw::sandbox {
 namespace {
@@ -94,7 +95,8 @@ constexpr const char* kNotForTools[] = {"socket",
 class Rules {
  public:
   // For a machine by its name; empty: this one.
-  Rules(std::uint32_t otherwise, const std::string& machine) : context_(seccomp_init(otherwise)) {
+  Rules(std::uint32_t otherwise, const std::string& machine)
+      : context_(seccomp_init(otherwise)), arm_(machine == "arm") {
     if (machine.empty() || context_ == nullptr || seccomp_arch_resolve_name(machine.c_str()) == seccomp_arch_native()) {
       return;
     }
@@ -117,6 +119,7 @@ class Rules {
     if (number == __NR_SCMP_ERROR || context_ == nullptr) return;
     const scmp_arg_cmp list[] = {tests..., {}};
     if (seccomp_rule_add_array(context_, action, number, sizeof...(tests), list) != 0) broken_ = true;
+    if (arm_) add_of_arm(action, name, tests...);
   }
 
   Program compiled() {
@@ -135,7 +138,21 @@ class Rules {
   }
 
  private:
+  // With 32 bits some calls have another one in their place, whose arguments that are looked at are the same.
+  template <class... Tests>
+  void add_of_arm(std::uint32_t action, const std::string& name, Tests... tests) {
+    constexpr std::pair<const char*, const char*> kInPlace[] = {{"mmap", "mmap2"},
+                                                                {"fstat", "fstat64"},
+                                                                {"newfstatat", "fstatat64"},
+                                                                {"lseek", "_llseek"},
+                                                                {"futex", "futex_time64"}};
+    for (const auto& [known, other] : kInPlace) {
+      if (name == known) add(action, other, tests...);
+    }
+  }
+
   scmp_filter_ctx context_;
+  bool arm_;
   bool broken_ = false;
 };
 

@@ -2,7 +2,49 @@
 
 #include <kernelwright.h>
 
+#include <utility>
+
 #include "vector.h"
+
+#if defined(__aarch64__)
+// Two rows of a square: of each two groups of kStep lanes one changes to the other row, as NEON's TRN1 and TRN2 do it.
+template <int kStep, class Row, int... k>
+[[gnu::always_inline]] inline void exchange(Row& a, Row& b, std::integer_sequence<int, k...>) {
+  constexpr int kSide = sizeof...(k);
+  const Row even = __builtin_shufflevector(a, b, ((k & kStep) != 0 ? kSide + k - kStep : k)...);
+  b = __builtin_shufflevector(a, b, ((k & kStep) != 0 ? kSide + k : k + kStep)...);
+  a = even;
+}
+template <int kStep, class Row, int kSide>
+[[gnu::always_inline]] inline void exchange_rows(Row (&rows)[kSide]) {
+  if constexpr (kStep < kSide) {
+    KW_UNROLL
+    for (int i = 0; i < kSide; ++i) {
+      if ((i & kStep) == 0) exchange<kStep>(rows[i], rows[i + kStep], std::make_integer_sequence<int, kSide>());
+    }
+    exchange_rows<2 * kStep>(rows);
+  }
+}
+// A block of 8 x 8 elements, in squares whose rows are a register or half of one.
+template <class T>
+inline void turn_block(const T* from, int64_t from_pitch, T* to, int64_t to_pitch) {
+  using Bits = std::conditional_t<
+      sizeof(T) == 1, uint8_t,
+      std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+  constexpr int kSide = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
+  using Row = simd::Vector<Bits, kSide>;
+  for (int r = 0; r < 8; r += kSide) {
+    for (int c = 0; c < 8; c += kSide) {
+      Row rows[kSide];
+      KW_UNROLL
+      for (int i = 0; i < kSide; ++i) __builtin_memcpy(&rows[i], from + (r + i) * from_pitch + c, sizeof(Row));
+      exchange_rows<1>(rows);
+      KW_UNROLL
+      for (int i = 0; i < kSide; ++i) __builtin_memcpy(to + (c + i) * to_pitch + r, &rows[i], sizeof(Row));
+    }
+  }
+}
+#endif
 
 // Rows of `from` become columns of `to`; both are `pitch` elements apart.
 template <class T>
@@ -36,6 +78,12 @@ inline void turn_matrix(const T* from, int64_t rows, int64_t columns, int64_t fr
         };
         four(a.low, b.low, c4.low, d.low, 0);
         four(a.high, b.high, c4.high, d.high, 4);
+        continue;
+      }
+#endif
+#if defined(__aarch64__)
+      if constexpr (sizeof(T) <= 8) {
+        turn_block(at, from_pitch, put, to_pitch);
         continue;
       }
 #endif

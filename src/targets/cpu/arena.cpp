@@ -16,8 +16,9 @@ namespace kw::cpu {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kGap = std::uint64_t{16} << 20;
-constexpr std::uint64_t kMoreGapPages = 1 << 16;
+constexpr std::uint64_t kLeastGap = std::uint64_t{16} << 10, kMostNarrowGap = kUsualGap / 2;
+// A gap is up to so many times wider by chance; where there is little room, up to twice as wide.
+constexpr std::uint64_t kUsualMore = 16;
 constexpr double kAdjacentShare = 0.1;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -70,8 +71,9 @@ std::uint64_t draw_base(Random& random) {
 
 Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
                const std::vector<TensorType>& outputs, std::span<const Placement> places, Random& random,
-               std::uint64_t base, std::size_t instances) {
+               std::uint64_t base, std::size_t instances, std::uint64_t gap_bytes) {
   Layout layout;
+  const std::uint64_t more_pages = gap_bytes / kPage * (gap_bytes >= kUsualGap ? kUsualMore : 1);
   layout.instances = instances;
   const std::size_t calls_each = std::max<std::size_t>(places.size() / instances, 1);
   std::uint64_t next_input = 0, next_output = 0;
@@ -99,7 +101,7 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
     // Now and then the next one follows at once, as in a heap: there running over an end does not show, elsewhere it
     // does.
     const bool adjacent = !timed && random.chance(kAdjacentShare);
-    address += buffer.region_bytes + (adjacent ? 0 : kGap + (timed ? 0 : random.bits() % kMoreGapPages * kPage));
+    address += buffer.region_bytes + (adjacent ? 0 : gap_bytes + (timed ? 0 : random.bits() % more_pages * kPage));
     return buffer;
   };
   for (Placement place : places) {
@@ -124,6 +126,19 @@ Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& c
   layout.input_bytes = next_input;
   layout.output_bytes = next_output;
   return layout;
+}
+
+std::optional<std::uint64_t> gap_within(std::uint64_t room_bytes, const std::vector<TensorType>& inputs,
+                                        const std::vector<TensorType>& outputs, std::size_t calls) {
+  std::uint64_t bytes = 0;
+  for (const auto* types : {&inputs, &outputs}) {
+    for (const TensorType& type : *types) bytes += pages(static_cast<std::uint64_t>(type.bytes()) + kPage);
+  }
+  const std::uint64_t gaps = 2 * calls * (inputs.size() + outputs.size());
+  const std::uint64_t room = room_bytes / calls < bytes ? 0 : room_bytes - bytes * calls;
+  const std::uint64_t gap = room / std::max<std::uint64_t>(gaps, 1) / kPage * kPage;
+  if (gap < kLeastGap) return std::nullopt;
+  return std::min(gap, kMostNarrowGap);
 }
 
 }  // namespace kw::cpu

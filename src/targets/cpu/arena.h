@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,12 +66,17 @@ struct Layout {
   bool as_timed = false;  // all calls lie aligned, as timed ones do
 };
 
+// The most that lies unmapped between two buffers, and as much again by chance.
+inline constexpr std::uint64_t kUsualGap = std::uint64_t{16} << 20;
+
 // Calls with these places, in the shape's types. Constant inputs lie once, for all calls of an instance, in the way of
-// its first. `base`: where
-// addresses begin.
+// its first. `base`: where addresses begin. `gap_bytes`: whole pages.
 Layout lay_out(const std::vector<TensorType>& inputs, const std::vector<bool>& constant,
                const std::vector<TensorType>& outputs, std::span<const Placement> places, Random& random,
-               std::uint64_t base, std::size_t instances = 1);
+               std::uint64_t base, std::size_t instances = 1, std::uint64_t gap_bytes = kUsualGap);
+// The widest gap with which so many such calls take `room_bytes` at most; none: they take more with the least.
+std::optional<std::uint64_t> gap_within(std::uint64_t room_bytes, const std::vector<TensorType>& inputs,
+                                        const std::vector<TensorType>& outputs, std::size_t calls);
 // Where addresses may begin.
 std::uint64_t draw_base(Random& random);
 

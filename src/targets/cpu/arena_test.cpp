@@ -43,5 +43,21 @@ TEST(ALayout, HasOutputsBelowInputsAsOftenAsAbove) {
   EXPECT_LT(below, 48);
 }
 
+TEST(ALayout, KeepsToTheRoomThatThereIs) {
+  constexpr std::uint64_t kRoom = std::uint64_t{64} << 20, kBase = 1 << 30;
+  const std::vector<TensorType> one = {{DType::float32, Shape{100'000}}};
+  const std::vector<Placement> places(64, Placement::shifted);
+  const auto gap = gap_within(kRoom, one, one, places.size());
+  ASSERT_TRUE(gap.has_value());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    for (const host::Region& region : lay_out(one, {false}, one, places, random, kBase, 1, *gap).regions) {
+      EXPECT_GE(region.address, kBase);
+      EXPECT_LE(region.address + region.size_bytes, kBase + kRoom);
+    }
+  }
+  EXPECT_FALSE(gap_within(kRoom, one, one, 100).has_value()) << "the tensors alone take more";
+}
+
 }  // namespace
 }  // namespace kw::cpu

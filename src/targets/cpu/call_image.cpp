@@ -4,7 +4,8 @@
 #include <cassert>
 #include <cstring>
 #include <span>
-#include <type_traits>
+
+#include "targets/cpu/host/call_layout.h"
 
 namespace kw::targets {
 namespace {
@@ -37,13 +38,9 @@ class Block {
   std::vector<std::byte> bytes_;
 };
 
-template <class T>
-T* offset_pointer(std::size_t offset) {
-  return reinterpret_cast<T*>(offset);
-}
-
-kw_tensor tensor_of(const TensorType& type) {
-  kw_tensor tensor{};
+template <class Address>
+TensorLayout<Address> tensor_of(const TensorType& type) {
+  TensorLayout<Address> tensor{};
   assert(type.shape.rank() <= KW_MAX_RANK);
   tensor.rank = type.shape.rank();
   // What lies beyond the rank has no meaning, and looks so.
@@ -53,23 +50,24 @@ kw_tensor tensor_of(const TensorType& type) {
   return tensor;
 }
 
+template <class Address>
 struct AddValue {
   Block& block;
-  kw_attribute& to;
+  AttributeLayout<Address>& to;
 
   void integers(std::span<const std::int64_t> values) {
     to.count = static_cast<std::int64_t>(values.size());
-    to.integers = offset_pointer<const std::int64_t>(block.add(values));
+    to.integers = static_cast<Address>(block.add(values));
   }
   void reals(std::span<const double> values) {
     to.count = static_cast<std::int64_t>(values.size());
-    to.reals = offset_pointer<const double>(block.add(values));
+    to.reals = static_cast<Address>(block.add(values));
   }
   void texts(std::span<const std::string> values) {
-    std::vector<std::size_t> offsets;
-    for (const std::string& value : values) offsets.push_back(block.add(value));
+    std::vector<Address> offsets;
+    for (const std::string& value : values) offsets.push_back(static_cast<Address>(block.add(value)));
     to.count = static_cast<std::int64_t>(values.size());
-    to.texts = offset_pointer<const char* const>(block.add(std::span<const std::size_t>(offsets)));
+    to.texts = static_cast<Address>(block.add(std::span<const Address>(offsets)));
   }
 
   void operator()(std::int64_t value) { integers({&value, 1}); }
@@ -88,17 +86,16 @@ struct AddValue {
   }
 };
 
-}  // namespace
-
-std::vector<std::byte> call_image(const CallShape& shape) {
+template <class Address>
+std::vector<std::byte> image_with(const CallShape& shape) {
   Block block;
-  kw_call call{};
-  block.add(std::span<const kw_call>(&call, 1));
+  CallLayout<Address> call{};
+  block.add(std::span<const CallLayout<Address>>(&call, 1));
 
   const auto add_tensors = [&](const std::vector<TensorType>& types) {
-    std::vector<kw_tensor> tensors;
-    for (const TensorType& type : types) tensors.push_back(tensor_of(type));
-    return block.add(std::span<const kw_tensor>(tensors));
+    std::vector<TensorLayout<Address>> tensors;
+    for (const TensorType& type : types) tensors.push_back(tensor_of<Address>(type));
+    return static_cast<Address>(block.add(std::span<const TensorLayout<Address>>(tensors)));
   };
   call.version = KW_CONTRACT_VERSION;
   call.threads = shape.threads;
@@ -108,16 +105,16 @@ std::vector<std::byte> call_image(const CallShape& shape) {
   // Which of them lies first is another one in other shapes, and so is the order of attributes.
   std::int64_t turn = 0;
   for (const TensorType& type : shape.inputs) turn += type.shape.count();
-  const std::size_t early = turn % 2 == 0 ? add_tensors(shape.inputs) : 0;
-  call.outputs = offset_pointer<kw_tensor>(add_tensors(shape.outputs));
-  call.inputs = offset_pointer<const kw_tensor>(turn % 2 == 0 ? early : add_tensors(shape.inputs));
+  const Address early = turn % 2 == 0 ? add_tensors(shape.inputs) : 0;
+  call.outputs = add_tensors(shape.outputs);
+  call.inputs = turn % 2 == 0 ? early : add_tensors(shape.inputs);
 
-  std::vector<kw_attribute> attributes;
+  std::vector<AttributeLayout<Address>> attributes;
   const auto add_attribute = [&](std::size_t node, const std::string& name, const Attribute& value) {
-    kw_attribute& attribute = attributes.emplace_back();
+    AttributeLayout<Address>& attribute = attributes.emplace_back();
     attribute.node = static_cast<std::int32_t>(node);
-    attribute.name = offset_pointer<const char>(block.add(name));
-    std::visit(AddValue{block, attribute}, value);
+    attribute.name = static_cast<Address>(block.add(name));
+    std::visit(AddValue<Address>{block, attribute}, value);
   };
   for (std::size_t node = 0; node < shape.nodes.size(); ++node) {
     for (const auto& [name, value] : shape.nodes[node]) add_attribute(node, name, value);
@@ -126,16 +123,23 @@ std::vector<std::byte> call_image(const CallShape& shape) {
   // Found by their names: their order is any.
   if (!attributes.empty()) std::ranges::rotate(attributes, attributes.begin() + turn % std::ssize(attributes));
   call.attribute_count = static_cast<std::int32_t>(attributes.size());
-  call.attributes = offset_pointer<const kw_attribute>(block.add(std::span<const kw_attribute>(attributes)));
+  call.attributes = static_cast<Address>(block.add(std::span<const AttributeLayout<Address>>(attributes)));
   block.set(0, call);
   return block.take();
 }
 
-std::vector<std::byte> image_of(const Instance& instance) {
+}  // namespace
+
+std::vector<std::byte> call_image(const CallShape& shape, int address_bits) {
+  assert(address_bits == 32 || address_bits == 64);
+  return address_bits == 32 ? image_with<std::uint32_t>(shape) : image_with<std::uint64_t>(shape);
+}
+
+std::vector<std::byte> image_of(const Instance& instance, int address_bits) {
   CallShape shape{
       .inputs = instance.inputs, .outputs = instance.outputs, .opset = instance.opset, .threads = instance.threads};
   for (const ops::GraphNode& node : instance.graph.nodes) shape.nodes.push_back(node.call.attributes);
-  return call_image(shape);
+  return call_image(shape, address_bits);
 }
 
 }  // namespace kw::targets

@@ -134,6 +134,21 @@ MachineCode loops_in(const std::string& disassembly, std::span<const std::uint64
   return code;
 }
 
+std::vector<std::size_t> loops_to_model(const MachineCode& code) {
+  constexpr std::size_t kFirst = 3;
+  std::vector<std::size_t> chosen;
+  std::size_t busiest = code.loops.size();
+  for (std::size_t i = 0; i < code.loops.size(); ++i) {
+    const Loop& loop = code.loops[i];
+    // Of a loop with branches inside no one knows which of its instructions a turn runs through.
+    if (!loop.straight || !loop.calls.empty()) continue;
+    if (i < kFirst) chosen.push_back(i);
+    if (loop.products > (busiest < code.loops.size() ? code.loops[busiest].products : 0)) busiest = i;
+  }
+  if (busiest >= kFirst && busiest < code.loops.size()) chosen.push_back(busiest);
+  return chosen;
+}
+
 Result<MachineCode> machine_code_of(const std::filesystem::path& file, const CodeReader& reader) {
   const auto said =
       run_filter({reader.objdump, "-d", "-C", "-l", "--no-show-raw-insn", file.string()}, "", {.whole_s = 30});
@@ -141,14 +156,9 @@ Result<MachineCode> machine_code_of(const std::filesystem::path& file, const Cod
   if (!said->well()) return fail("{} cannot read {}: {}", reader.objdump, file.string(), said->err.substr(0, 200));
   MachineCode code = loops_in(said->out, reader.samples);
   if (!code.missing.empty()) return code;
-  // Of a loop with branches inside no one knows which of its instructions a turn runs through.
-  std::vector<Loop*> asked;
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min<std::size_t>(code.loops.size(), 3); ++i) {
-    if (!code.loops[i].straight || !code.loops[i].calls.empty()) continue;
-    asked.push_back(&code.loops[i]);
-    texts.push_back(code.loops[i].code);
-  }
+  const std::vector<std::size_t> asked = loops_to_model(code);
+  for (const std::size_t i : asked) texts.push_back(code.loops[i].code);
   const auto cycles = cycles_of(texts, reader.model);
   if (!cycles.ok()) {
     code.missing = cycles.error().message;
@@ -157,8 +167,8 @@ Result<MachineCode> machine_code_of(const std::filesystem::path& file, const Cod
   code.model = cycles->model;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!cycles->loops[i]) continue;
-    asked[i]->cycles = cycles->loops[i]->of_a_turn;
-    asked[i]->busiest = cycles->loops[i]->busiest;
+    code.loops[asked[i]].cycles = cycles->loops[i]->of_a_turn;
+    code.loops[asked[i]].busiest = cycles->loops[i]->busiest;
   }
   return code;
 }

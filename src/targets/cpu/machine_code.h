@@ -66,6 +66,10 @@ struct CodeReader {
 
 Result<MachineCode> machine_code_of(const std::filesystem::path& file, const CodeReader& reader = {});
 
+// Those that a model is asked of: of the first few, and of the one that makes most products, for what lies deeper may
+// only fetch what that one needs. None with branches or calls inside.
+std::vector<std::size_t> loops_to_model(const MachineCode& code);
+
 // What a turn gets done, to tell cycles of a turn from cycles of an element: its multiply-adds, or where it has none
 // the floats that it writes, or reads.
 struct Work {

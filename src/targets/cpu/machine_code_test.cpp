@@ -123,6 +123,20 @@ TEST(MachineCode, PutsAMainLoopBeforeItsRest) {
 }
 
 // The deepest loop need not be where the time goes.
+TEST(MachineCode, IsModelledWhereItMultipliesMostToo) {
+  MachineCode code;
+  code.loops.resize(8);
+  code.loops[1].straight = false;
+  code.loops[4].products = 16;
+  code.loops[5].products = 48;
+  code.loops[6].products = 48;
+  code.loops[7].products = 96;
+  code.loops[7].calls = {"expf"};
+  EXPECT_EQ(loops_to_model(code), (std::vector<std::size_t>{0, 2, 5}));
+  code.loops.resize(2);
+  EXPECT_EQ(loops_to_model(code), (std::vector<std::size_t>{0}));
+}
+
 TEST(MachineCode, RanksLoopsByTheirShareOfTheTime) {
   const std::string text = R"(
 0000000000001000 <kw_run>:

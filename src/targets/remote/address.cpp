@@ -35,7 +35,7 @@ std::string socket_folder() {
 
 Result<std::vector<std::string>> ssh_words(const std::string& device, std::string target) {
   std::vector<std::string> words = {"ssh", "-T"};
-  for (const char* option : {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
+  for (const char* option : {"BatchMode=yes", "ConnectTimeout=20", "ServerAliveInterval=5", "ServerAliveCountMax=3",
                              "ClearAllForwardings=yes", "EscapeChar=none", "LogLevel=ERROR"}) {
     words.insert(words.end(), {"-o", option});
   }

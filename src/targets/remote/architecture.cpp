@@ -13,7 +13,9 @@
 namespace kw::remote {
 namespace {
 
-// Bits of the auxiliary vector on aarch64, as Linux numbers them.
+// Bits of the auxiliary vector on ARM, as Linux numbers them: with 32 bits, and with 64.
+constexpr int kNeon = 12, kFusedNeon = 16, kDivides = 17, kDividesInThumb = 18;
+constexpr int kChecksums = 4;  // of the second word: a core of ARMv8
 constexpr int kAtomics = 8, kHalf = 10, kRounding = 12, kDotProducts = 20, kSve = 22;
 constexpr int kInt8Products = 13, kBfloat16 = 14;  // of the second word
 
@@ -81,23 +83,40 @@ std::vector<std::string> Said::all(const std::string& name) const {
 
 const std::vector<Architecture>& all_architectures() {
   static const std::vector<Architecture> all = {
-      {"aarch64",
-       "aarch64-linux-gnu-g++",
-       "aarch64-linux-gnu-objcopy",
-       "g++-aarch64-linux-gnu",
-       "qemu-aarch64-static",
-       {"-cpu", "cortex-a76"},
-       "/lib/ld-linux-aarch64.so.1",
-       "aarch64-linux-gnu"},
-      {"riscv64",
-       "riscv64-linux-gnu-g++",
-       "riscv64-linux-gnu-objcopy",
-       "g++-riscv64-linux-gnu",
-       "qemu-riscv64-static",
-       {},
-       "/lib/ld-linux-riscv64-lp64d.so.1",
-       "riscv64-linux-gnu"},
-      {"x86_64", "g++", "objcopy", "g++", "", {}, "/lib64/ld-linux-x86-64.so.2", ""},
+      {.name = "aarch64",
+       .machines = {"aarch64"},
+       .compiler = "aarch64-linux-gnu-g++",
+       .objcopy = "aarch64-linux-gnu-objcopy",
+       .package = "g++-aarch64-linux-gnu",
+       .emulator = "qemu-aarch64-static",
+       .emulator_words = {"-cpu", "cortex-a76"},
+       .loader = "/lib/ld-linux-aarch64.so.1",
+       .triple = "aarch64-linux-gnu"},
+      // With the floating-point registers in calls; what runs 32-bit programs on a 64-bit core is armv8l.
+      {.name = "armv7",
+       .machines = {"armv7l", "armv8l"},
+       .compiler = "arm-linux-gnueabihf-g++",
+       .objcopy = "arm-linux-gnueabihf-objcopy",
+       .package = "g++-arm-linux-gnueabihf",
+       .emulator = "qemu-arm-static",
+       .emulator_words = {"-cpu", "cortex-a15"},
+       .triple = "arm-linux-gnueabihf",
+       .in_filters = "arm",
+       .address_bits = 32},
+      {.name = "riscv64",
+       .machines = {"riscv64"},
+       .compiler = "riscv64-linux-gnu-g++",
+       .objcopy = "riscv64-linux-gnu-objcopy",
+       .package = "g++-riscv64-linux-gnu",
+       .emulator = "qemu-riscv64-static",
+       .loader = "/lib/ld-linux-riscv64-lp64d.so.1",
+       .triple = "riscv64-linux-gnu"},
+      {.name = "x86_64",
+       .machines = {"x86_64"},
+       .compiler = "g++",
+       .objcopy = "objcopy",
+       .package = "g++",
+       .loader = "/lib64/ld-linux-x86-64.so.2"},
   };
   return all;
 }
@@ -105,7 +124,7 @@ const std::vector<Architecture>& all_architectures() {
 Result<Architecture> architecture_named(const std::string& name) {
   std::string names;
   for (const Architecture& one : all_architectures()) {
-    if (one.name == name) return one;
+    if (one.name == name || std::ranges::find(one.machines, name) != one.machines.end()) return one;
     names += (names.empty() ? "" : ", ") + one.name;
   }
   return fail("kernels cannot be built for '{}'; for these they can: {}", name, names);
@@ -124,8 +143,15 @@ std::vector<std::string> flags_for(const Architecture& architecture, const Said&
     const std::string level = said.text("level");
     return {"-march=" + (level.starts_with("x86-64-v") ? level : "x86-64")};
   }
-  if (architecture.name != "aarch64") return {};
   const std::uint64_t first = said.number("hwcap"), second = said.number("hwcap2");
+  if (architecture.name == "armv7") {
+    const bool divides = bit(first, kDivides) && bit(first, kDividesInThumb);
+    if (!bit(first, kNeon)) return {"-march=armv7-a+fp"};
+    if (!bit(first, kFusedNeon)) return {"-march=armv7-a+simd"};
+    if (bit(second, kChecksums)) return {"-march=armv8-a+crc+simd"};
+    return {divides ? "-march=armv7ve+simd" : "-march=armv7-a+neon-vfpv4"};
+  }
+  if (architecture.name != "aarch64") return {};
   std::string march = "armv8-a";
   if (bit(first, kAtomics) && bit(first, kRounding)) march = bit(first, kHalf) ? "armv8.2-a+fp16" : "armv8.1-a";
   if (bit(first, kDotProducts)) march += "+dotprod";
@@ -152,9 +178,10 @@ Result<std::string> core_named(const std::string& name) {
 }
 
 std::string vectors_of(const Architecture& architecture, const Said& said) {
-  if (architecture.name == "x86_64") return said.text("level");
-  if (architecture.name != "aarch64") return {};
   const std::uint64_t first = said.number("hwcap"), second = said.number("hwcap2");
+  if (architecture.name == "x86_64") return said.text("level");
+  if (architecture.name == "armv7") return !bit(first, kNeon) ? "" : bit(first, kFusedNeon) ? "NEON, VFPv4" : "NEON";
+  if (architecture.name != "aarch64") return {};
   std::string text = "NEON";
   if (bit(first, kHalf)) text += ", fp16";
   if (bit(first, kDotProducts)) text += ", dotprod";

@@ -28,20 +28,23 @@ class Said {
 };
 
 struct Architecture {
-  std::string name;      // as uname calls it: "aarch64"
-  std::string compiler;  // in /usr/bin
-  std::string objcopy;
-  std::string package;                      // of Debian, that has both
-  std::string emulator;                     // in /usr/bin; empty: none
-  std::vector<std::string> emulator_words;  // its processor
-  std::string loader = {};                  // of glibc's dynamic programs
-  std::string triple;                       // as LLVM and names of tools have it; empty: this machine's
+  std::string name;                   // "aarch64"
+  std::vector<std::string> machines;  // as uname calls it there
+  std::string compiler;               // in /usr/bin
+  std::string objcopy = {};
+  std::string package = {};                      // of Debian, that has both
+  std::string emulator = {};                     // in /usr/bin; empty: none
+  std::vector<std::string> emulator_words = {};  // its processor
+  std::string loader = {};                       // of glibc's dynamic programs
+  std::string triple = {};                       // as LLVM and names of tools have it; empty: this machine's
+  std::string in_filters = name;                 // as libseccomp calls it
+  int address_bits = 64;
 
   std::string objdump() const { return triple.empty() ? "objdump" : triple + "-objdump"; }
 };
 
 const std::vector<Architecture>& all_architectures();
-// The message names those that there are.
+// By its own name or one of uname's. The message names those that there are.
 Result<Architecture> architecture_named(const std::string& name);
 // What builds for it, or emulates it, and is not here: "apt-get install ..."; empty: all is here.
 std::string missing_for(const Architecture& architecture, bool emulated);

@@ -119,7 +119,9 @@ Result<std::string> Builder::made(const Architecture& architecture, const std::s
 Result<std::string> Builder::part(const Architecture& architecture, const std::string& what,
                                   const std::vector<std::string>& sources, const std::vector<std::string>& flags) {
   const std::string folder = sandbox().place_of(sources_);
-  std::vector<std::string> words = {"/usr/bin/" + architecture.compiler, "-std=c++20", "-O2", "-w"};
+  std::vector<std::string> words = {"/usr/bin/" + architecture.compiler, "-std=c++20", "-O2", "-w",
+                                    // Also where a long has 32 bits files may be longer.
+                                    "-D_FILE_OFFSET_BITS=64"};
   words.insert(words.end(), {"-I" + folder, "-I" + workshop_.header_folder(), "-o", "made"});
   for (const std::string& source : sources) words.push_back(folder + "/" + source);
   words.insert(words.end(), flags.begin(), flags.end());

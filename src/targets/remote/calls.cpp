@@ -2,35 +2,33 @@
 
 #include <cassert>
 
+#include "targets/remote/room.h"
 #include "targets/remote/workers.h"
 
 namespace kw::remote {
 namespace {
 
-// Phones often have 39 bits of addresses; programs and libraries lie in their upper third, or near 0.
-constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 36;
-
 std::span<const char> bytes_of(const Place& place) { return {reinterpret_cast<const char*>(&place), sizeof place}; }
 
 }  // namespace
 
-void DeviceCalls::draw(const targets::Instance& instance, std::span<const targets::Placement> places, Random& random,
-                       std::size_t instances) {
-  if (base_ == 0 || random.chance(0.5)) base_ = kFirstAddress + random.bits() % (1u << 24) * 4096;
-  layout_ = cpu::lay_out(instance.inputs, instance.constant, instance.outputs, places, random, base_, instances);
+Status DeviceCalls::draw(const targets::Instance& instance, std::span<const targets::Placement> places, Random& random,
+                         std::size_t instances) {
+  if (base_ == 0 || random.chance(0.5)) base_ = draw_first_address(random, address_bits_);
+  KW_TRY(layout_, lay_out_in_process(instance, places, random, base_, instances, address_bits_));
   const Size size{layout_.input_bytes};
   connection_->post(Ask::size, id_, {reinterpret_cast<const char*>(&size), sizeof size});
+  return {};
 }
 
 Status DeviceCalls::lay_out(const targets::Instance& instance, std::span<const targets::Placement> places,
                             Random& random) {
-  draw(instance, places, random, 1);
-  return {};
+  return draw(instance, places, random, 1);
 }
 
 Result<bool> DeviceCalls::lay_out_two(const targets::Instance& instance, std::span<const targets::Placement> places,
                                       Random& random) {
-  draw(instance, places, random, 2);
+  KW_CHECK(draw(instance, places, random, 2));
   return true;
 }
 

@@ -9,8 +9,9 @@ namespace kw::remote {
 
 class DeviceCalls final : public targets::Calls {
  public:
-  explicit DeviceCalls(std::shared_ptr<Connection> connection)
-      : connection_(std::move(connection)), id_(connection_->new_id()) {}
+  // `address_bits`: of the device's processes.
+  explicit DeviceCalls(std::shared_ptr<Connection> connection, int address_bits = 64)
+      : connection_(std::move(connection)), id_(connection_->new_id()), address_bits_(address_bits) {}
   ~DeviceCalls() override { connection_->post(Ask::forget, id_, {}); }
 
   Status lay_out(const targets::Instance& instance, std::span<const targets::Placement> places,
@@ -27,12 +28,13 @@ class DeviceCalls final : public targets::Calls {
   std::uint32_t id() const { return id_; }
 
  private:
-  void draw(const targets::Instance& instance, std::span<const targets::Placement> places, Random& random,
-            std::size_t instances);
+  Status draw(const targets::Instance& instance, std::span<const targets::Placement> places, Random& random,
+              std::size_t instances);
   void fill(std::uint64_t offset, std::uint64_t bytes, std::uint8_t value);
 
   std::shared_ptr<Connection> connection_;
   std::uint32_t id_;
+  int address_bits_;
   cpu::Layout layout_;
   std::uint64_t base_ = 0;
 };

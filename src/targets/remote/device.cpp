@@ -13,6 +13,7 @@
 #include "targets/remote/device_roofs.h"
 #include "targets/remote/heat.h"
 #include "targets/remote/loaded.h"
+#include "targets/remote/room.h"
 
 namespace kw::remote {
 namespace {
@@ -24,8 +25,10 @@ using targets::Warmth;
 constexpr std::uint64_t kUsualCacheBytes = std::uint64_t{512} << 10;
 // Of an emulated processor: time limits are made for hardware.
 constexpr int kEmulatorTimesSlower = 4;
-// A device that was there before is waited for: it may sleep, or start again.
+// A device that was there before is waited for: it may sleep, or start again. Where a try takes long, as with a slow
+// device or on a busy machine, there are some more.
 constexpr auto kMostPatience = 180s;
+constexpr int kLeastTries = 20;
 constexpr auto kBetweenTries = 2s;
 
 // One at a time on a device, also of several kw here.
@@ -95,8 +98,9 @@ bool was_there(const std::string& name, bool now) {
 Result<std::unique_ptr<targets::Device>> RemoteDevice::open(const std::string& name) {
   KW_TRY(Address address, address_of(name));
   KW_TRY(std::unique_ptr<Builder> builder, Builder::open());
-  const auto until = Clock::now() + (was_there(address.name, false) ? kMostPatience : 0s);
-  for (;;) {
+  const bool waits = was_there(address.name, false);
+  const auto until = Clock::now() + kMostPatience;
+  for (int tries = 1;; ++tries) {
     auto connected = connect(*builder, address);
     if (connected.ok()) {
       was_there(address.name, true);
@@ -104,7 +108,7 @@ Result<std::unique_ptr<targets::Device>> RemoteDevice::open(const std::string& n
       return std::unique_ptr<targets::Device>(
           new RemoteDevice(std::move(address), std::move(builder), std::move(*connected)));
     }
-    if (Clock::now() >= until) return connected.error();
+    if (!waits || (Clock::now() >= until && tries >= kLeastTries)) return connected.error();
     std::this_thread::sleep_for(kBetweenTries);
   }
 }
@@ -124,7 +128,10 @@ std::vector<targets::IsolationPart> RemoteDevice::isolation_parts() const {
   return parts;
 }
 
-Status RemoteDevice::accepts(const targets::Instance& instance) const { return cpu::fits_the_contract(instance); }
+Status RemoteDevice::accepts(const targets::Instance& instance) const {
+  KW_CHECK(cpu::fits_the_contract(instance));
+  return fits_in_process(instance, connected_.architecture.address_bits);
+}
 
 Result<std::unique_ptr<const targets::Built>> RemoteDevice::build(const targets::Source& source, const Choice& choice) {
   KW_TRY(std::unique_ptr<DeviceBuilt> built,
@@ -136,6 +143,7 @@ Result<std::unique_ptr<const targets::Built>> RemoteDevice::build(const targets:
 Result<targets::CodeNotes> RemoteDevice::look_into(const targets::Built& built,
                                                    const targets::CodeQuestion& question) const {
   const Architecture& architecture = connected_.architecture;
+  if (architecture.address_bits == 32) return fail("the code of {} cannot be read by kw", architecture.name);
   const Said& said = connected_.connection->facts();
   std::vector<std::string> flags = flags_for(architecture, said);
   cpu::CodeReader reader{.objdump = architecture.objdump(),
@@ -151,7 +159,7 @@ Result<targets::CodeNotes> RemoteDevice::look_into(const targets::Built& built,
 }
 
 Result<std::unique_ptr<targets::Calls>> RemoteDevice::make_calls() {
-  return std::unique_ptr<targets::Calls>(new DeviceCalls(connected_.connection));
+  return std::unique_ptr<targets::Calls>(new DeviceCalls(connected_.connection, connected_.architecture.address_bits));
 }
 
 Result<std::unique_ptr<targets::Outputs>> RemoteDevice::make_outputs(const targets::Calls& calls) {

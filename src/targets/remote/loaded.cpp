@@ -91,7 +91,7 @@ std::optional<Answer> LoadedOnDevice::ask(Ask ask, const Message& message, Clock
       ending.signal = report.signal;
       const cpu::Surroundings near{calls_ != nullptr ? &calls_->layout() : nullptr, instance_};
       *reason = cpu::reason_of_end(*control_, ending, near,
-                                   sandbox::system_call_name(report.fault.system_call, architecture_.name));
+                                   sandbox::system_call_name(report.fault.system_call, architecture_.in_filters));
       return std::nullopt;
     }
     case Outcome::no_memory:
@@ -106,7 +106,7 @@ std::optional<Answer> LoadedOnDevice::ask(Ask ask, const Message& message, Clock
 }
 
 Reason LoadedOnDevice::finish_loading(Clock::time_point deadline) {
-  const Filters& filters = filters_of(architecture_.name, limits_.threads > 1);
+  const Filters& filters = filters_of(architecture_.in_filters, limits_.threads > 1);
   Load load{};
   std::snprintf(load.program.name, sizeof load.program.name, "%llu", static_cast<unsigned long long>(built_.number));
   load.inputs = inputs_;
@@ -150,7 +150,7 @@ Result<Reason> LoadedOnDevice::arrange(const targets::Calls& calls, const target
   const cpu::Layout& layout = calls_->layout();
   poisons_.assign(layout.calls.size(), std::nullopt);
   left_.assign(layout.calls.size(), {});
-  const std::vector<std::byte> image = targets::image_of(instance);
+  const std::vector<std::byte> image = targets::image_of(instance, architecture_.address_bits);
   const std::size_t tensors = layout.calls[0].inputs.size() + layout.calls[0].outputs.size();
   Arrange arrange{};
   arrange.most_ms = most_ms(deadline);

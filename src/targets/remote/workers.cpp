@@ -128,6 +128,7 @@ Result<std::unique_ptr<targets::Worker>> DeviceWorkers::start(const std::vector<
 
 // A program whose C library is not there does not start; the other one may.
 Result<std::string> DeviceWorkers::native_runner() {
+  if (architecture_.address_bits == 32) return fail("native libraries are run on devices of 64 bits only");
   std::string why;
   for (const Builder::Libc libc : {Builder::Libc::glibc, Builder::Libc::bionic}) {
     KW_TRY(const Builder::Agent runner, builder_.native_runner(architecture_, libc));

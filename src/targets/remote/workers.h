@@ -33,7 +33,7 @@ class DeviceWorkers final : public targets::WorkerHost {
       : connection_(std::move(connection)), architecture_(architecture), builder_(builder) {}
 
   std::string folder() const override;
-  std::string architecture() const override { return architecture_.name; }
+  std::string architecture() const override { return architecture_.machines.front(); }
   void put(const std::string& path, std::span<const char> bytes) override;
   Result<std::unique_ptr<targets::Worker>> start(const std::vector<std::string>& words,
                                                  const std::vector<std::string>& variables) override;

@@ -41,9 +41,9 @@ inline std::uint64_t limit_stack() {
   constexpr std::uint64_t kPage = 4096, kOurs = 64 * 1024;  // what the host needs between here and a call
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   if (name == nullptr) return 0;
-  const std::uint64_t top = (reinterpret_cast<std::uint64_t>(name) + std::strlen(name) + kPage) / kPage * kPage;
+  const std::uint64_t top = (reinterpret_cast<std::uintptr_t>(name) + std::strlen(name) + kPage) / kPage * kPage;
   // The system grows a stack by whole pages: where the end is amid one, a fault in that page lies above it.
-  const std::uint64_t here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const std::uint64_t here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const std::uint64_t end = (here - kOurs - kMostStackBytes) / kPage * kPage;
   if (end >= top) return 0;
   const rlimit limit{top - end, top - end};
@@ -64,10 +64,10 @@ inline bool reads_clock([[maybe_unused]] void* context) {
 }
 
 inline void on_signal(int signal, siginfo_t* about, void* context) {
-  if (signal == SIGSEGV && watch.let_write(reinterpret_cast<std::uint64_t>(about->si_addr), context)) return;
+  if (signal == SIGSEGV && watch.let_write(reinterpret_cast<std::uintptr_t>(about->si_addr), context)) return;
   if (signal == SIGTRAP && watch.look(context)) return;
   control->fault = {signal, signal == SIGSYS ? about->si_syscall : 0, about->si_code, 0,
-                    reinterpret_cast<std::uint64_t>(about->si_addr)};
+                    reinterpret_cast<std::uintptr_t>(about->si_addr)};
   if (signal == SIGSEGV && about->si_code == SI_KERNEL && reads_clock(context)) {
     control->fault.signal = SIGSYS;
     control->fault.system_call = kClockInstruction;
@@ -110,6 +110,10 @@ inline Registers registers() {
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));
   return {fpcr};
+#elif defined(__arm__)
+  std::uint32_t fpscr = 0;
+  asm volatile("vmrs %0, fpscr" : "=r"(fpscr));
+  return {fpscr & 0x07f79f00};  // without what arithmetic itself leaves: comparisons, exceptions
 #else
   return {0};
 #endif
@@ -122,6 +126,8 @@ inline void reset_registers() {
   if (tiles_in_use()) asm volatile("tilerelease");
 #elif defined(__aarch64__)
   asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}));
+#elif defined(__arm__)
+  asm volatile("vmsr fpscr, %0" : : "r"(0));
 #endif
 }
 
@@ -379,7 +385,7 @@ class Host {
   int run_watched() {
     const kw_call& call = *calls_[0];
     for (int i = 0; i < call.output_count; ++i) {
-      const auto begin = reinterpret_cast<std::uint64_t>(call.outputs[i].data);
+      const auto begin = reinterpret_cast<std::uintptr_t>(call.outputs[i].data);
       const std::uint64_t bytes = bytes_of(call.outputs[i]);
       for (std::uint32_t k = 0; k < mapped_count_; ++k) {
         const Region& region = mapped_[k];
@@ -482,7 +488,7 @@ class Host {
     constexpr std::size_t kAfterData = offsetof(kw_tensor, shape);
     for (int i = 0; i < original->input_count; ++i) {
       const auto* now = reinterpret_cast<const std::byte*>(call.inputs + i);
-      if (reinterpret_cast<std::uint64_t>(call.inputs[i].data) != *address++ ||
+      if (reinterpret_cast<std::uintptr_t>(call.inputs[i].data) != *address++ ||
           std::memcmp(now + kAfterData, reinterpret_cast<const std::byte*>(inputs + i) + kAfterData,
                       sizeof(kw_tensor) - kAfterData) != 0) {
         return "an input";
@@ -490,7 +496,7 @@ class Host {
     }
     const auto* outputs = at_offset<kw_tensor>(original->outputs);
     for (int i = 0; i < original->output_count; ++i) {
-      if (reinterpret_cast<std::uint64_t>(call.outputs[i].data) != *address++ ||
+      if (reinterpret_cast<std::uintptr_t>(call.outputs[i].data) != *address++ ||
           call.outputs[i].count != outputs[i].count || call.outputs[i].dtype != outputs[i].dtype) {
         return "an output";
       }

@@ -9,7 +9,7 @@ namespace kw::host {
 inline void rest() {
 #if defined(__x86_64__)
   asm volatile("lfence" ::: "memory");
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__arm__)
   asm volatile("yield" ::: "memory");
 #endif
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "targets/contract.h"
+#include "targets/cpu/host/call_layout.h"
 
 namespace kw::targets {
 

@@ -276,6 +276,10 @@ class KernelProcess {
       ::setrlimit(static_cast<__rlimit_resource_t>(which), &both);
     };
     limit(RLIMIT_DATA, memory_bytes + kOwnMemory);
+    // With a larger one, systems of 32 bits map from the middle of the addresses up, where tensors lie.
+    constexpr rlim_t kMostStack = 8 << 20;
+    rlimit stack{};
+    if (::getrlimit(RLIMIT_STACK, &stack) == 0) limit(RLIMIT_STACK, std::min(stack.rlim_cur, kMostStack));
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, 600);
     limit(RLIMIT_NOFILE, 64);

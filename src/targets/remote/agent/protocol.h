@@ -1,6 +1,7 @@
 // What passes between kw and kw-device, its agent on a device, over a stream of bytes: requests one way, answers the
-// other, one request at a time. Both sides have 64 bits and little endian bytes (the agent says so in its greeting), so
-// that structures travel as they lie in memory.
+// other, one request at a time. Both sides have little endian bytes and put a number of 64 bits at multiples of 8
+// bytes, so that structures travel as they lie in memory, between processors of 64 and of 32 bits too. What has a
+// processor's own addresses in it (a call's image) comes as the device has them.
 //
 // A message is a Head and `size` bytes. Requests without an answer (answered() is false) are sent together with the
 // next one that is waited for; a device far away is asked once for what belongs together.
@@ -203,6 +204,7 @@ struct Report {
   std::uint32_t shapes;      // host::FoundShapes of each,
   std::uint64_t read_bytes;  // and what was read
 };
-static_assert(sizeof(Report) == 656 && sizeof(Head) == 16 && sizeof(Load) == 64 && sizeof(Place) == 24);
+static_assert(sizeof(Report) == 656 && sizeof(Head) == 16 && sizeof(Load) == 64 && sizeof(Place) == 24 &&
+              sizeof(host::Region) == 32 && sizeof(host::FoundShapes) == 1088);
 
 }  // namespace kw::remote

@@ -45,6 +45,8 @@ class SharedFile {
   bool resize(std::uint64_t bytes) {
     const std::uint64_t whole = bytes < 4096 ? 4096 : (bytes + 4095) / 4096 * 4096;
     if (whole == size_) return true;
+    // Of 32-bit addresses there are fewer than there may be bytes.
+    if (whole > SIZE_MAX / 2) return false;
     unmap();
     if (::ftruncate(file_, static_cast<off_t>(whole)) != 0) return false;
     // Without room set aside, a full disk would show as a signal at some later write.
