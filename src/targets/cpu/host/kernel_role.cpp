@@ -72,15 +72,23 @@ std::vector<Pages> pages_of_clocks() {
 }
 std::vector<Pages> clocks;
 
+// Addresses where nothing is and nothing will be; `at`: null for any.
+void take(void* at, std::size_t size_bytes) {
+  const int fixed = at == nullptr ? 0 : MAP_FIXED;
+  ::mmap(at, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+}
+
 // All of these processes come from one, which would give all of them the same addresses and the same secret numbers of
 // the C library: whatever depends on those would be right in all of a judging, or wrong in all of it. How much deeper
 // the stack is to be is the answer, in bytes.
 [[gnu::no_stack_protector]] std::size_t become_another() {
-  constexpr std::uint32_t kPage = 4096, kMostPages = 1024, kMostHeapPages = 16, kMostStackPages = 6;
+  constexpr std::uint32_t kPage = 4096, kMostPages = 1024, kMostHeapPages = 16, kMostStackPages = 6, kGaps = 32,
+                          kPagesOfAGap = 4;
   std::uint32_t numbers[8] = {};
   if (::getrandom(numbers, sizeof numbers, 0) != sizeof numbers) return 0;
-  // The library will lie below this, and what it allocates behind that.
-  ::mmap(nullptr, (1 + numbers[0] % kMostPages) * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // The library will lie below these, and in no gap between others, which would be the same in all processes.
+  for (std::uint32_t i = 0; i < kGaps; ++i) take(nullptr, kPagesOfAGap * kPage);
+  take(nullptr, (1 + numbers[0] % kMostPages) * kPage);
   static void* volatile kept = std::malloc(numbers[1] % kMostHeapPages * kPage + numbers[2] % 64 * 16 + 1);
   static_cast<void>(kept);
   if (auto* random = reinterpret_cast<void*>(::getauxval(AT_RANDOM)); random != nullptr) {
@@ -97,7 +105,7 @@ std::vector<Pages> clocks;
 
 bool before(sandbox::Job& job) {
   if (job.descriptors.size() < 6) return false;
-  for (const Pages& pages : clocks) ::munmap(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin);
+  for (const Pages& pages : clocks) take(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin);
   stack_end = limit_stack();
   const int file = ::open(kLibraryFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return false;
