@@ -107,6 +107,19 @@ TEST_F(EmulatedGpu, FindsRubbishInSharedMemory) {
   EXPECT_NE(why_not(text), "");
 }
 
+TEST_F(EmulatedGpu, FindsWritesPastSharedMemoryAndMoreOfItThanThereIs) {
+  const std::string past = with(kSoftmax, "plan.shared(n * 4)", "plan.shared(n * 4 - 4)");
+  EXPECT_NE(why_not(past).find("past the end of the shared memory"), std::string::npos) << why_not(past);
+  const std::string more = with(kSoftmax, "__shared__ float parts[32];", "__shared__ float parts[13000];");
+  EXPECT_NE(why_not(more).find("more than 48 KiB"), std::string::npos) << why_not(more);
+}
+
+TEST_F(EmulatedGpu, GivesNothingOfLanesThatHaveEnded) {
+  const std::string text =
+      with(kSoftmax, "const float lowest", "if (threadIdx.x >= 32 || threadIdx.x >= n) return;\n  const float lowest");
+  EXPECT_NE(why_not(with(text, "BLOCK, 128, 64, 128", "BLOCK, 32, 32, 64")), "");
+}
+
 TEST_F(EmulatedGpu, SaysThatNotAllThreadsReachABarrier) {
   const std::string text = with(kSoftmax, "float sum = 0;", "float sum = 0; if (threadIdx.x == 3) __syncthreads();");
   EXPECT_NE(why_not(text).find("wait for each other for ever"), std::string::npos) << why_not(text);
@@ -136,6 +149,11 @@ TEST_F(EmulatedGpu, NamesTheLineOfWhatItCannotDo) {
   ASSERT_FALSE(verdict->errors.empty());
   EXPECT_NE(verdict->errors[0].message.find("inline PTX is not emulated"), std::string::npos);
   EXPECT_EQ(verdict->errors[0].line, 30);
+  const auto hidden =
+      judged("Softmax",
+             {"softmax.cu", with(kSoftmax, "float sum = 0;", "float sum = 0; //\r asm volatile(\"bar.sync 0;\");")});
+  ASSERT_FALSE(hidden->errors.empty());
+  EXPECT_NE(hidden->errors[0].message.find("inline PTX is not emulated"), std::string::npos);
   const auto typed = judged("Softmax", {"softmax.cu", with(kSoftmax, "float sum = 0;", "flot sum = 0;")});
   ASSERT_FALSE(typed->errors.empty());
   EXPECT_EQ(typed->errors[0].line, 30) << typed->errors[0].message;

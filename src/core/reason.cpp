@@ -243,7 +243,9 @@ std::string sentence(const Reason& reason, Audience audience) {
           "(what kw_prepare finds belongs into kw_keep): {}: {}",
           output(reason), elements(reason, audience));
     case ReasonCode::registers_changed:
-      return "left the control registers changed (rounding, flushing of subnormal numbers, or the direction flag)";
+      return "left the control registers changed (rounding, flushing of subnormal numbers, the direction flag, a "
+             "segment "
+             "or blocked signals)";
     case ReasonCode::threads_left:
       return fmt::format("keeps {} threads alive; {} are allowed", word(reason, "threads"), word(reason, "allowed"));
     case ReasonCode::descriptors_left:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "corpus/code_text.h"
@@ -92,6 +93,42 @@ bool joins_lines(std::string_view text) {
   return false;
 }
 
+// A carriage return alone ends lines for compilers, comments and directives among them, and for nothing else here.
+bool has_hidden_lines(std::string_view text) {
+  for (std::size_t at = text.find('\r'); at != std::string_view::npos; at = text.find('\r', at + 1)) {
+    if (at + 1 == text.size() || text[at + 1] != '\n') return true;
+  }
+  return false;
+}
+
+// The assembler has macros and symbols of its own, for the whole file: a directive is what begins with a point.
+bool has_directives_of_assembly(std::string_view middle, std::string_view code) {
+  const bool has_assembly = std::ranges::any_of(std::array{"asm", "__asm", "__asm__"},
+                                                [&](const char* word) { return !places_of_word(code, word).empty(); });
+  bool begins = false;  // an instruction
+  for (std::size_t i = 0; has_assembly && i + 1 < middle.size(); ++i) {
+    const char c = middle[i];
+    if (c == '.' && begins && std::isalpha(static_cast<unsigned char>(middle[i + 1]))) return true;
+    if (c == '\\') {
+      begins = middle[++i] == 'n' || (begins && middle[i] == 't');
+    } else {
+      begins = c == '"' || c == ';' || c == ':' || c == '\n' || (begins && c == ' ');
+    }
+  }
+  return false;
+}
+
+// What begins where a statement does ends where one does, or it would take the next one in: `if (false)`.
+bool takes_the_next_in(std::string_view code_before, std::string_view code) {
+  const auto last_of = [](std::string_view text) {
+    const std::size_t at = text.find_last_not_of(" \t\n\v\f\r");
+    return at == std::string_view::npos ? ';' : text[at];
+  };
+  const auto ends = [](char c) { return c == ';' || c == '}'; };
+  const char before = last_of(code_before);
+  return (ends(before) || before == '{') && !ends(last_of(code));
+}
+
 // Why text is not whole in itself; empty: it is.
 std::string reaches_out(std::string_view middle, bool suffix_begins_a_line) {
   const CodeText code = code_text(middle);
@@ -99,6 +136,11 @@ std::string reaches_out(std::string_view middle, bool suffix_begins_a_line) {
   if (code.end == CodeText::End::quotes) return "it leaves quotes open";
   if (code.end == CodeText::End::line_comment && !suffix_begins_a_line) return "it turns what follows into a comment";
   if (joins_lines(middle)) return "it joins lines with a backslash";
+  if (has_hidden_lines(middle)) return "it ends lines with a carriage return alone";
+  if (!places_of_word(code.text, "_Pragma").empty()) return "it has a _Pragma, which may change what stands around it";
+  if (has_directives_of_assembly(middle, code.text)) {
+    return "it has directives of the assembler, which may change what stands around it";
+  }
   // Second spellings of { } and #.
   for (const char* digraph : {"<%", "%>", "%:"}) {
     if (code.text.find(digraph) != std::string::npos) return fmt::format("it has the digraph {}", digraph);
@@ -151,10 +193,13 @@ std::vector<Hole> holes_of(const std::string& source) {
 
 Result<std::string> filled(std::string_view prefix, std::string_view middle, std::string_view suffix) {
   // The hole itself must be in code: in a comment or in quotes anything would be confined.
-  if (const CodeText::End end = code_text(prefix).end; end != CodeText::End::code)
-    return fail("the hole lies in a comment or in quotes");
+  const CodeText before = code_text(prefix);
+  if (before.end != CodeText::End::code) return fail("the hole lies in a comment or in quotes");
   // A name that goes on in the suffix would be another one.
-  const std::string problem = reaches_out(middle, suffix.empty() || suffix.front() == '\n');
+  std::string problem = reaches_out(middle, suffix.empty() || suffix.front() == '\n');
+  if (problem.empty() && takes_the_next_in(before.text, code_text(middle).text)) {
+    problem = "its last statement has no end";
+  }
   if (!problem.empty()) return fail("what was filled in is not confined to its hole: {}", problem);
   return std::string(prefix) + std::string(middle) + std::string(suffix);
 }

@@ -68,12 +68,20 @@ TEST(Holes, LetNothingOut) {
   };
   EXPECT_EQ(problem("return;"), "");
   EXPECT_EQ(problem(" { /* } */ f(\"}\"); } "), "");
+  EXPECT_EQ(problem("asm volatile(\"\" ::: \"memory\");"), "");
+  EXPECT_EQ(problem("return;\r\n"), "");
   for (const char* escape :
        {"} void h() {", "{", "}", "/*", "// gone", "\"", "#define g h\n", "\n  #if 0\n", "/* */ #undef g\n", "f(", ")",
         "R\"(", "a[", "%>", "<% %>", "\n%:define g h\n", "x \\", "(]", "'",
         // joined lines: the compiler sees comments, braces and directives that stand on none of them
         "x /\\\n*", "/\\\n/ {\n} void h() {\n/\\\n/ }\n", "/\\ \t\n/ {\n} void h() { }\n", "x \\ ",
         "%\\\n:define g h\n",
+        // lines that end with a carriage return, for compilers alone
+        "f();\r#define g h\r\n", "// \r } void h() {\r\n",
+        // what has another meaning for all that follows
+        "_Pragma(\"weak g\");", "asm(\".macro nop\\n.endm\");", "asm(\"nop; .set g, 5\");",
+        // the next statement would be its own
+        "if (g)", "f(); if (g) f(); else", "int x =", "f(); return f() +",
         // a character after a number, and not a quote between digits
         "f(1'\"'); } void h() { f(1'\"');"}) {
     EXPECT_NE(problem(escape).find("not confined to its hole"), std::string::npos) << escape;

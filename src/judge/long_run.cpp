@@ -20,11 +20,12 @@ constexpr int kTurns = 100;
 constexpr int kTurnsBefore = 5;
 // It ends after this time, but not before this number of turns.
 constexpr auto kMostTime = 60ms;
-constexpr int kFewestTurns = 25;
+constexpr int kFewestTurns = 45;
 // A shape that is not small has fewer calls side by side, and may have fewer turns.
 constexpr std::uint64_t kMostBytesAtOnce = 8 << 20;
 constexpr int kFewestLargeTurns = kTurnsBefore + 3;
-constexpr int kAlignedTurns = 15;
+// After these, calls lie as timed ones do, one after the other: more than a thousand in a row at least.
+constexpr int kMixedTurns = 10;
 constexpr auto kMostCallTime = 10s;
 // Freed memory is kept by the library in pieces of this size.
 constexpr std::uint64_t kMostGrowth = 64 * 1024;
@@ -176,10 +177,11 @@ Result<Reason> run_long(const LongRun& run, Random& random, int* calls_made) {
   std::optional<std::uint64_t> held;
   int made_before = 0;
   int turns = 0;
-  const int fewest = at_once < kCallsAtOnce ? kFewestLargeTurns : kFewestTurns;
+  const bool is_small = at_once == kCallsAtOnce;
+  const int fewest = is_small ? kFewestTurns : kFewestLargeTurns;
+  const int mixed_turns = is_small ? kMixedTurns : kFewestLargeTurns / 2;
   for (; turns < kTurns && (turns < fewest || Clock::now() - begin < kMostTime); ++turns) {
-    // At first those that lie as timed calls do, one after the other.
-    const std::size_t count = turns < kAlignedTurns ? std::max<std::size_t>(at_once / 2, 1) : at_once;
+    const std::size_t count = turns < mixed_turns ? at_once : std::max<std::size_t>(at_once / 2, 1);
     if (turns == kTurnsBefore) {
       held = run.kernel->memory_held();
       made_before = *calls_made;

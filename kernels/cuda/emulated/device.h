@@ -11,6 +11,7 @@
 #include <kernelwright.h>
 #include <kernelwright_cuda.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -31,7 +32,7 @@ struct Index {
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;
 constexpr std::size_t kStackBytes = 32 << 10;
-constexpr std::size_t kMostSharedBytes = 227 << 10;
+constexpr std::size_t kMostSharedBytes = 227 << 10, kMostStaticSharedBytes = 48 << 10;
 constexpr std::uint64_t kCanary = 0x6b77737461636b21;
 
 // What the running thread sees of itself.
@@ -159,8 +160,10 @@ class Block {
     pause();
   }
 
-  // What each lane of the warp that is named in `mask` brought; others' words are left as they were.
-  void meet_warp(unsigned int mask, std::uint64_t value, std::uint64_t* all) {
+  // What each lane of the warp that is named in `mask` brought; others' words are left as they were. Lanes that have
+  // ended give `of_the_gone`.
+  void meet_warp(unsigned int mask, std::uint64_t value, std::uint64_t* all, std::uint64_t of_the_gone = 0) {
+    of_the_gone_ = of_the_gone;
     const int number = here.number, first = number / kWarp * kWarp;
     Thread& own = threads_[number];
     own.value = value;
@@ -264,7 +267,7 @@ class Block {
     for (int lane = 0; lane < kWarp && first + lane < count_; ++lane) {
       if ((mask >> lane & 1) == 0) continue;
       Thread& thread = threads_[first + lane];
-      warp_values_[first / kWarp][lane] = thread.value;
+      warp_values_[first / kWarp][lane] = thread.state == State::done ? of_the_gone_ : thread.value;
       if (thread.state == State::in_warp) thread.state = State::ready;
     }
     released_ = true;
@@ -299,6 +302,7 @@ class Block {
   Thread threads_[kMostThreads];
   unsigned char* pool_[kMostThreads];
   int stacks_;  // that are free
+  std::uint64_t of_the_gone_ = 0;
   std::uint64_t warp_values_[kMostThreads / kWarp][kWarp];
 };
 
@@ -317,6 +321,25 @@ inline std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
+}
+
+// Blocks of memory that nobody has written hold one of these; zeros are what a kernel might wait for.
+inline int rubbish_of(std::uint64_t seed) {
+  constexpr int kBytes[] = {0xd5, 0xff, 0x3f, 0};
+  return kBytes[seed >> 40 & 3];
+}
+
+// Behind the shared memory that a launch asked for.
+constexpr std::size_t kWatchedBytes = 256;
+inline bool is_untouched(const unsigned char* bytes, std::size_t count, int value) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (bytes[i] != value) return false;
+  }
+  return true;
+}
+
+inline std::size_t static_shared_bytes() {
+  return __start_kw_shared == nullptr ? 0 : static_cast<std::size_t>(__stop_kw_shared - __start_kw_shared);
 }
 
 inline bool run_blocks(kw_call* call, const Launch& launch, Block::Body body, void* arguments) {
@@ -338,11 +361,15 @@ inline bool run_blocks(kw_call* call, const Launch& launch, Block::Body body, vo
     here.block = {static_cast<unsigned int>(at % launch.grid.x),
                   static_cast<unsigned int>(at / launch.grid.x % launch.grid.y),
                   static_cast<unsigned int>(at / launch.grid.x / launch.grid.y)};
-    std::memset(dynamic_shared, 0xd5, launch.shared_bytes);
-    if (__start_kw_shared != nullptr) {
-      std::memset(__start_kw_shared, 0xd5, static_cast<std::size_t>(__stop_kw_shared - __start_kw_shared));
-    }
+    const int rubbish = rubbish_of(mixed(seed ^ k));
+    const std::size_t watched = std::min(kWatchedBytes, kMostSharedBytes - launch.shared_bytes);
+    std::memset(dynamic_shared, rubbish, launch.shared_bytes + watched);
+    if (static_shared_bytes() > 0) std::memset(__start_kw_shared, rubbish, static_shared_bytes());
     well = block->run(mixed(seed + k));
+    if (well && !is_untouched(dynamic_shared + launch.shared_bytes, watched, rubbish)) {
+      write_text(trouble, "writes past the end of the shared memory that the launch asked for");
+      well = false;
+    }
   }
   delete block;
   call->scratch_used = used_before;
@@ -472,6 +499,10 @@ class Runner {
     if (lengths[6] * lengths[7] * lengths[8] != 1) return refuse(name, "clusters of blocks are not emulated");
     if (shared_bytes < 0 || shared_bytes > std::int64_t{kMostSharedBytes}) {
       return refuse(name, "more shared memory than there is");
+    }
+    // Which kernel each of them belongs to is not known.
+    if (static_shared_bytes() > kMostStaticSharedBytes * static_cast<std::size_t>(kernel_count_)) {
+      return refuse(name, "more than 48 KiB of shared memory whose size no launch says");
     }
     if (is_once != once) return true;
     const auto index = [](const std::int64_t* from) {

@@ -266,7 +266,8 @@ inline T kw_shuffled(unsigned int mask, T value, From from) {
   static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>, "a shuffle moves at most eight bytes");
   std::uint64_t word = 0, all[32] = {};
   std::memcpy(&word, &value, sizeof value);
-  kw::emulated::Block::now().meet_warp(mask, word, all);
+  constexpr std::uint64_t kNothing = 0x7fd5d5d57fd5d5d5;  // what a lane has that has ended
+  kw::emulated::Block::now().meet_warp(mask, word, all, kNothing);
   const int lane = from(kw::emulated::here.number % 32);
   std::memcpy(&value, &all[lane], sizeof value);
   return value;

@@ -72,6 +72,7 @@ class Cell {
 
   const Arena& outputs() const { return *outputs_; }
   const host::Control& control() const { return *control_; }
+  void forgive_registers() { control_->registers_changed = 0; }
   int pid() const { return child_.pid(); }
   // CPU time of all its threads, by the system's own account; 0: the process is gone.
   std::uint64_t cpu_ns() const;

@@ -81,10 +81,11 @@ Result<std::unique_ptr<targets::Outputs>> shared_outputs(const targets::Calls& c
 Result<std::unique_ptr<targets::LoadedKernel>> CpuDevice::load(const targets::Built& built, const targets::Calls& calls,
                                                                const targets::Limits& limits) {
   const std::uint64_t memory_bytes = scratch_bytes(limits.memory_bytes) + kept_bytes(limits.constant_bytes);
-  KW_TRY(Cell cell, Cell::open(workshop_.sandbox(), dynamic_cast<const Library&>(built).file,
-                               dynamic_cast<const CallMemory&>(calls).inputs(), limits.threads, memory_bytes));
+  const auto& library = dynamic_cast<const Library&>(built);
+  KW_TRY(Cell cell, Cell::open(workshop_.sandbox(), library.file, dynamic_cast<const CallMemory&>(calls).inputs(),
+                               limits.threads, memory_bytes));
   return std::unique_ptr<targets::LoadedKernel>(
-      new LockedKernel(std::move(cell), limits.threads, workshop_.sandbox().isolation().seccomp));
+      new LockedKernel(std::move(cell), limits.threads, workshop_.sandbox().isolation().seccomp, library.flushes));
 }
 
 std::unique_ptr<targets::Turn> CpuDevice::take_turn(int threads) { return std::make_unique<CoreTurn>(threads); }

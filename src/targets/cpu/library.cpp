@@ -90,12 +90,12 @@ bool may_import(const std::string& name) {
   if (std::ranges::find(kFunctions, name) != std::end(kFunctions)) return true;
   if (std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return name.starts_with(begin); })) {
     // Threads may be made, not aimed at; and keys of threads, of which a process has 1,024, stay after a call. So do
-    // handlers and a locale for the whole process.
+    // handlers and a locale for the whole process, and the place in a text that the whole process is at.
     return !name.starts_with("pthread_kill") && !name.starts_with("pthread_key_") &&
            !name.starts_with("pthread_setaffinity") && !name.starts_with("memfd") &&
            !name.starts_with("_ZSt15set_new_handler") && !name.starts_with("_ZSt13set_terminate") &&
            !name.starts_with("_ZNSt6locale6global") && !name.starts_with("_ZNSt6chrono") && name != "strftime" &&
-           name != "strptime";
+           name != "strptime" && name != "strtok" && name != "strerror" && name != "strsignal";
   }
   return is_of_libm(name);
 }
@@ -134,6 +134,10 @@ std::string check_library(std::string_view content) {
       for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= section.sh_size; at += sizeof(Elf64_Dyn)) {
         Elf64_Dyn entry{};
         if (!bytes.read(section.sh_offset + at, entry)) return "the library's dynamic section is broken";
+        if (entry.d_tag == DT_TEXTREL || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_TEXTREL) != 0)) {
+          return "the kernel's code is written while it is loaded (relocations in it): a kernel does not write its own "
+                 "code";
+        }
         if (entry.d_tag != DT_NEEDED) continue;
         const std::string library = bytes.text(names + entry.d_un.d_val);
         if (std::ranges::find(kLibraries, library) == std::end(kLibraries)) {

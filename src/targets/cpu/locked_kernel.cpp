@@ -11,7 +11,11 @@ Reason LockedKernel::finish_loading(Clock::time_point deadline) {
     return {ReasonCode::filter_missing, {}};
   }
   descriptors_ = cell_.descriptor_count();
-  return {};
+  if (flushes_) {
+    cell_.forgive_registers();
+    return {};
+  }
+  return registers();
 }
 
 Result<Reason> LockedKernel::arrange(const targets::Calls& calls, const targets::Instance& instance,

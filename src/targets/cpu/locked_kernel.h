@@ -9,9 +9,10 @@ namespace kw::cpu {
 
 class LockedKernel final : public targets::LoadedKernel {
  public:
-  // `filtered`: the sandbox filters system calls here.
-  LockedKernel(Cell cell, int threads, bool filtered)
-      : cell_(std::move(cell)), threads_(threads), filtered_(filtered) {}
+  // `filtered`: the sandbox filters system calls here. `flushes`: loading changes the registers, by the compiler's own
+  // constructor.
+  LockedKernel(Cell cell, int threads, bool filtered, bool flushes = false)
+      : cell_(std::move(cell)), threads_(threads), filtered_(filtered), flushes_(flushes) {}
 
   Reason finish_loading(Clock::time_point deadline) override;
   bool varies() const override { return cell_.control().varies != 0; }
@@ -36,7 +37,7 @@ class LockedKernel final : public targets::LoadedKernel {
  private:
   Cell cell_;
   int threads_;
-  bool filtered_;
+  bool filtered_, flushes_;
   int descriptors_ = -1;
   std::unique_ptr<OutputMemory> outputs_;
 };

@@ -295,6 +295,9 @@ Result<std::unique_ptr<Library>> Workshop::compile(const std::string& language, 
   }
   if (ending->well()) {
     built->file = std::move(run.made);
+    built->flushes = std::ranges::any_of(choice.flags, [](const std::string& flag) {
+      return flag == "-ffast-math" || flag == "-Ofast" || flag == "-funsafe-math-optimizations";
+    });
     return built;
   }
   if (ending->exit_code >= 120 && ending->exit_code < 126) {

@@ -24,6 +24,8 @@ class Library final : public targets::Built {
   Result<std::string> code() const override;
 
   sandbox::Descriptor file;  // none: did not build
+  // Compilers put a constructor of their own in, which has subnormal numbers flushed, where they are told not to care.
+  bool flushes = false;
 };
 
 class Workshop {

@@ -22,9 +22,10 @@
 
 namespace kw::host {
 
-// Bytes whose float32 is a number, a large one or NaN: a kernel that takes them for zeros gets wrong answers.
+// Bytes whose float32 is a number, a large one or NaN: a kernel that takes them for zeros gets wrong answers. Zeros
+// too, which are what most programs have there.
 inline std::uint8_t rubbish_byte(std::uint32_t number) {
-  constexpr std::uint8_t kBytes[] = {0xff, 0x7f, 0xc1, 0x3f, 0x81, 0x5a};
+  constexpr std::uint8_t kBytes[] = {0xff, 0x7f, 0xc1, 0x3f, 0x81, 0x5a, 0x00};
   return kBytes[number % sizeof kBytes];
 }
 
@@ -129,8 +130,8 @@ __attribute__((noinline)) void call_from(KernelFunction run, kw_call* const* cal
                                          std::uint32_t number, Ready ready) {
   dirty_registers(number);
   errno = static_cast<int>(number % 100);
-  // Not an address, or the like of one.
-  const std::uint64_t word = number * 0x9e3779b97f4a7c15u >> (number % 3 == 0 ? 20 : 0);
+  // Not an address, the like of one, or zero.
+  const std::uint64_t word = number % 5 == 0 ? 0 : number * 0x9e3779b97f4a7c15u >> (number % 3 == 0 ? 20 : 0);
 #if defined(__x86_64__)
   const CallsInARow row{run, calls, statuses, count, word};
   ready();

@@ -91,11 +91,29 @@ inline void catch_faults() {
   }
 }
 
-// The bits that govern arithmetic: rounding, flushing of subnormals, masks; and the direction flag.
+// The bits that govern arithmetic: rounding, flushing of subnormals, masks; and the direction flag. Besides them what a
+// thread has and no compiler touches: where its second segment begins, and which signals it does not take.
 struct Registers {
-  std::uint64_t bits;
+  std::uint64_t bits = 0, segment = 0, blocked = 0;
   bool operator==(const Registers&) const = default;
 };
+
+inline std::uint64_t blocked_signals() {
+  sigset_t blocked;
+  std::uint64_t bits = 0;
+  if (::sigprocmask(SIG_BLOCK, nullptr, &blocked) == 0) std::memcpy(&bits, &blocked, sizeof bits);
+  return bits;
+}
+
+inline std::uint64_t second_segment() {
+  std::uint64_t base = 0;
+#if defined(__x86_64__)
+  constexpr unsigned long kMayAsk = 2;  // HWCAP2_FSGSBASE
+  static const bool may_ask = (::getauxval(AT_HWCAP2) & kMayAsk) != 0;
+  if (may_ask) asm volatile("rdgsbase %0" : "=r"(base));
+#endif
+  return base;
+}
 
 inline Registers registers() {
 #if defined(__x86_64__)
@@ -104,18 +122,21 @@ inline Registers registers() {
   std::uint16_t x87[14] = {};
   asm volatile("fnstenv %0; fldenv %0" : "+m"(x87));
   const std::uint64_t in_use = x87[4] != 0xffff || tiles_in_use();
-  return {(_mm_getcsr() & 0xffc0u) | std::uint64_t{x87[0]} << 32 | in_use << 31 |
-          (__builtin_ia32_readeflags_u64() & 0x40400) << 32};
+  return {.bits = (_mm_getcsr() & 0xffc0u) | std::uint64_t{x87[0]} << 32 | in_use << 31 |
+                  (__builtin_ia32_readeflags_u64() & 0x40400) << 32,
+          .segment = second_segment(),
+          .blocked = blocked_signals()};
 #elif defined(__aarch64__)
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));
-  return {fpcr};
+  return {.bits = fpcr, .blocked = blocked_signals()};
 #elif defined(__arm__)
   std::uint32_t fpscr = 0;
   asm volatile("vmrs %0, fpscr" : "=r"(fpscr));
-  return {fpscr & 0x07f79f00};  // without what arithmetic itself leaves: comparisons, exceptions
+  // Without what arithmetic itself leaves: comparisons, exceptions.
+  return {.bits = fpscr & 0x07f79f00, .blocked = blocked_signals()};
 #else
-  return {0};
+  return {.blocked = blocked_signals()};
 #endif
 }
 
@@ -151,10 +172,16 @@ class Host {
     control->varies = varies;
   }
 
+  void note_registers() const {
+    if (registers() != usual_) control->registers_changed = 1;
+    reset_registers();
+  }
+
   [[noreturn]] void serve() {
     dirty_stack(kMostStackBytes / 4, 0);
     // As many as there are: a kernel is never lent more than the call's description says.
     usual_registers = usual_;
+    lent_ = &pool_;
     if (control->threads > 1) pool_.start(static_cast<int>(control->threads), kMostStackBytes + kStackOfPool);
     for (;;) {
       std::uint64_t ignored = 0;
@@ -229,7 +256,10 @@ class Host {
       *room = {};
     }
     dirty_stack(kDirtyStackBytes, ++arranged_);
-    dirty_heap(control->dirty_heap ? arranged_ : 0);
+    lies_as_timed_ = control->dirty_heap == 0;
+    dirty_heap(lies_as_timed_ ? 0 : arranged_);
+    constexpr Pool::Order kOrders[] = {Pool::Order::downwards, Pool::Order::all_to_the_caller, Pool::Order::upwards};
+    pool_.hand_out(lies_as_timed_ ? Pool::Order::upwards : kOrders[arranged_ / 4 % 3]);
     mapped_count_ = control->region_count;
     check(mapped_count_ <= kMostRegions && control->image_bytes <= kMostImageBytes &&
           control->call_count <= kMostCalls && control->tensor_count <= kMostTensors && control->instances > 0 &&
@@ -305,8 +335,10 @@ class Host {
   }
 
   void prepare(Kept& kept, std::uint32_t first_call) {
-    kw_call* call = set_up(first_call);
     if (prepare_ == nullptr) return;
+    // This description is gone when calls come: a kernel keeps what it needs, and not where it stood.
+    std::byte* const image = image_at(kMostCalls);
+    kw_call* call = set_up(first_call, image);
     for (int i = 0; i < call->input_count; ++i) {
       if (!control->constant[i]) const_cast<kw_tensor&>(call->inputs[i]).data = nullptr;
     }
@@ -322,6 +354,10 @@ class Host {
     kept.used = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(call->kept_used, 0)), kept.size_bytes);
     control->kept_used = kept.used;
     most_used_ = std::max(most_used_, static_cast<std::uint64_t>(std::max<std::int64_t>(call->scratch_used, 0)));
+    std::memset(image, rubbish_byte(arranged_ + 1), image_bytes_);
+    // And what lies behind the memory that it asked for is somebody else's.
+    std::memset(kept.memory + kept.used, rubbish_byte(arranged_ + 1),
+                std::min(kept.size_bytes - kept.used, kDirtyStackBytes));
     ::mprotect(kept.block, kept.block_bytes, PROT_READ);
   }
 
@@ -393,9 +429,21 @@ class Host {
         watch.add(begin, bytes, region.address, region.size_bytes);
       }
     }
+    // What describes the inputs cannot be written either: another thread may read it meanwhile.
+    std::byte* const locked = images_ + ((kMostCalls + 1) * kImageStride + kPageBytes - 1) / kPageBytes * kPageBytes;
+    kw_call seen = *set_up(control->first, locked);
+    kw_tensor outputs[kMostOutputs];
+    const auto output_count = std::min(static_cast<std::size_t>(seen.output_count), kMostOutputs);
+    std::copy_n(seen.outputs, output_count, outputs);
+    seen.outputs = outputs;
+    ::mprotect(locked, kMostImageBytes, PROT_READ);
     watch.begin();
-    const int status = run_(calls_[0]);
+    const int status = run_(&seen);
     control->rewritten = watch.end();
+    ::mprotect(locked, kMostImageBytes, PROT_READ | PROT_WRITE);
+    std::copy_n(outputs, output_count, calls_[0]->outputs);
+    std::copy_n(seen.message, sizeof seen.message, calls_[0]->message);
+    calls_[0]->scratch_used = seen.scratch_used;
     return status;
   }
 
@@ -434,8 +482,8 @@ class Host {
   }
 
   // The call as the judge described it, whatever the candidate did to an earlier copy.
-  kw_call* set_up(std::uint32_t index) {
-    std::byte* image = image_at(index);
+  kw_call* set_up(std::uint32_t index) { return set_up(index, image_at(index)); }
+  kw_call* set_up(std::uint32_t index, std::byte* image) {
     std::memcpy(image, image_, image_bytes_);
     kw_call* call = targets::settle(image);
     const std::uint64_t* address = addresses_ + index * tensor_count_;
@@ -451,14 +499,16 @@ class Host {
     return call;
   }
 
-  // Threads, where the call may use several and they could be started.
+  // Threads, where the call may use several and they could be started. Callers differ: where calls lie unlike timed
+  // ones, some lend a thread that uses one the way to itself, some lend nothing, and `crew` is whatever they like.
   void lend(kw_call& call) {
-    const bool lends = call.threads > 1 && pool_.threads() >= call.threads;
+    const bool usual = call.threads > 1;
+    const bool lends = pool_.threads() >= call.threads && (lies_as_timed_ || arranged_ % 4 != 3 ? usual : !usual);
     call.parallel = lends ? run_together : nullptr;
-    call.crew = lends ? &pool_ : nullptr;
+    call.crew = lends && (lies_as_timed_ || arranged_ % 3 != 0) ? &pool_ : nullptr;
   }
-  static void run_together(const kw_call* call, std::int32_t count, Pool::Piece work, void* data) {
-    static_cast<Pool*>(call->crew)->run(count, work, data);
+  static void run_together(const kw_call*, std::int32_t count, Pool::Piece work, void* data) {
+    lent_->run(count, work, data);
   }
 
   // Structures are aligned to their largest member and no further.
@@ -529,11 +579,6 @@ class Host {
                   call->message);
   }
 
-  void note_registers() const {
-    if (registers() != usual_) control->registers_changed = 1;
-    reset_registers();
-  }
-
   // How much of a region lies behind an address.
   std::uint64_t mapped_behind(std::uint64_t address) const {
     for (std::uint32_t i = 0; i < mapped_count_; ++i) {
@@ -568,9 +613,12 @@ class Host {
 
   static constexpr std::uint64_t kDirtyStackBytes = 64 * 1024, kMostFilledBytes = 1 << 20;
   static constexpr std::size_t kImageStride = kMostImageBytes + 64;
+  // One for kw_prepare, one in pages of its own for a watched call.
+  static constexpr std::size_t kImagesBytes = (kMostCalls + 1) * kImageStride + kPageBytes + kMostImageBytes;
 
   static constexpr std::size_t kStackOfPool = 64 * 1024;
   Pool pool_{reset_registers, note_registers_of_lent};
+  static inline Pool* lent_ = nullptr;
   Function run_ = nullptr;
   Function prepare_ = nullptr;
   const Registers usual_ = (reset_registers(), registers());
@@ -581,11 +629,11 @@ class Host {
   std::uint32_t arranged_ = 0;  // how often
   std::uint32_t tensor_count_ = 0, call_count_ = 0, mapped_count_ = 0, calls_each_ = 1;
   std::uint32_t standing_first_ = 0, standing_count_ = 0;
-  bool wants_shapes_ = false;
+  bool wants_shapes_ = false, lies_as_timed_ = true;
   kw_call* calls_[kMostCalls] = {};
   Region mapped_[kMostRegions] = {};
   alignas(64) std::byte image_[kMostImageBytes] = {};
-  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kMostCalls * kImageStride));
+  std::byte* const images_ = reinterpret_cast<std::byte*>(memory(kImagesBytes));
   std::uint64_t addresses_[kMostCalls * kMostTensors] = {};
   std::uint64_t sizes_[kMostCalls * kMostTensors] = {};
 };

@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "targets/cpu/host/rest.h"
 
@@ -50,9 +51,29 @@ class Pool {
   }
   int threads() const { return started_ + 1; }
 
+  // In which order pieces are handed out, and to whom: work must not depend on it.
+  enum class Order { upwards, downwards, all_to_the_caller };
+  void hand_out(Order order) { order_ = order; }
+
   // piece(data, i) for each i below count, by the caller and the threads that come in time. Returns when all are done.
+  // From inside of a piece it may not be asked.
   void run(std::int32_t count, Piece piece, void* data) {
-    for (; count > kMostPieces; --count) piece(data, count - 1);
+    if (busy_.exchange(true)) std::abort();
+    share(count, piece, data);
+    busy_.store(false, std::memory_order_relaxed);
+  }
+
+  // Until the next run no thread polls.
+  void sleep() { resting_.store(true, std::memory_order_relaxed); }
+  void wake() { resting_.store(false, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t kField = kMostPieces;
+  static constexpr int kMostPolls = 4000;  // some 50 to 100 us: a step that takes longer pays for a wake-up
+
+  void share(std::int32_t count, Piece piece, void* data) {
+    const std::int32_t most = order_ == Order::all_to_the_caller ? 0 : kMostPieces;
+    for (; count > most; --count) piece(data, count - 1);
     if (count <= 0) return;
     piece_ = piece;
     data_ = data;
@@ -63,14 +84,6 @@ class Pool {
     }
     for (int polls = 0; done_.load(std::memory_order_acquire) < count;) poll(polls);
   }
-
-  // Until the next run no thread polls.
-  void sleep() { resting_.store(true, std::memory_order_relaxed); }
-  void wake() { resting_.store(false, std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t kField = kMostPieces;
-  static constexpr int kMostPolls = 4000;  // some 50 to 100 us: a step that takes longer pays for a wake-up
 
   static void* work_of(void* self) {
     static_cast<Pool*>(self)->work();
@@ -115,7 +128,8 @@ class Pool {
     do {
       if ((now & kField) >= (now >> 20 & kField)) return false;
     } while (!ticket_.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire));
-    piece_(data_, static_cast<std::int32_t>(now & kField));
+    const auto place = static_cast<std::int32_t>(now & kField), count = static_cast<std::int32_t>(now >> 20 & kField);
+    piece_(data_, order_ == Order::downwards ? count - 1 - place : place);
     done_.fetch_add(1, std::memory_order_release);
     return true;
   }
@@ -133,12 +147,13 @@ class Pool {
   void (*const after_)();
   Piece piece_ = nullptr;
   void* data_ = nullptr;
+  Order order_ = Order::upwards;  // changes between runs only
   std::uint64_t turn_ = 0;
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
   alignas(64) std::atomic<std::int32_t> done_{0};
   alignas(64) std::atomic<std::uint32_t> calls_{0};  // to sleepers
   std::atomic<int> sleepers_{0};
-  std::atomic<bool> resting_{false}, over_{false};
+  std::atomic<bool> busy_{false}, resting_{false}, over_{false};
   pthread_t threads_[kMostThreads] = {};
   int started_ = 0;
 };

@@ -54,6 +54,41 @@ TEST(Pool, WakesThreadsThatSleep) {
   EXPECT_EQ(begun, 2);
 }
 
+TEST(Pool, HandsOutPiecesInTheOrderThatItIsTold) {
+  Pool pool;
+  ASSERT_TRUE(pool.start(1, kStack));
+  const auto order_of = [&](Pool::Order order) {
+    pool.hand_out(order);
+    std::vector<int> seen;
+    pool.run(
+        4, [](void* data, std::int32_t index) { static_cast<std::vector<int>*>(data)->push_back(index); }, &seen);
+    return seen;
+  };
+  EXPECT_EQ(order_of(Pool::Order::upwards), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(order_of(Pool::Order::downwards), (std::vector<int>{3, 2, 1, 0}));
+}
+
+TEST(Pool, GivesAllPiecesToTheCallerWhereToldTo) {
+  Pool pool;
+  ASSERT_TRUE(pool.start(3, kStack));
+  pool.hand_out(Pool::Order::all_to_the_caller);
+  const auto caller = std::this_thread::get_id();
+  struct Seen {
+    std::thread::id caller;
+    int by_others = 0, count = 0;
+  } seen{caller};
+  pool.run(
+      1000,
+      [](void* data, std::int32_t) {
+        auto& met = *static_cast<Seen*>(data);
+        met.by_others += std::this_thread::get_id() != met.caller;
+        ++met.count;
+      },
+      &seen);
+  EXPECT_EQ(seen.by_others, 0);
+  EXPECT_EQ(seen.count, 1000);
+}
+
 TEST(Pool, WithoutFurtherThreadsTheCallerDoesAll) {
   Pool pool;
   EXPECT_TRUE(pool.start(1, kStack));

@@ -26,7 +26,7 @@ std::string only_code(const std::string& text) {
   };
   for (std::size_t i = 0; i < text.size();) {
     if (text.compare(i, 2, "//") == 0) {
-      i = blank(i, std::min(text.find('\n', i), text.size()));
+      i = blank(i, std::min(text.find_first_of("\r\n", i), text.size()));
     } else if (text.compare(i, 2, "/*") == 0) {
       const std::size_t end = text.find("*/", i + 2);
       i = blank(i, end == std::string::npos ? text.size() : end + 2);
@@ -117,7 +117,7 @@ std::string what_is_missing(const std::string& text, const std::string& code) {
   const Words words(code);
   constexpr std::string_view kAssembly = "inline PTX is not emulated: judge this kernel on a GPU",
                              kHalves = "CUDA's half types and matrix fragments are not emulated",
-                             kPrints = "a kernel does not print";
+                             kPrints = "a kernel does not print", kOfACpu = "this is a CPU's, and no GPU has it";
   std::map<std::string_view, std::size_t> first;  // where each of them is used first
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i].text;
@@ -127,6 +127,8 @@ std::string what_is_missing(const std::string& text, const std::string& code) {
       first.emplace(kHalves, words[i].begin);
     } else if (word == "printf" && words.is(i + 1, "(")) {
       first.emplace(kPrints, words[i].begin);
+    } else if (word == "thread_local" || word.starts_with("__builtin_ia32_") || word.starts_with("_mm")) {
+      first.emplace(kOfACpu, words[i].begin);
     }
   }
   std::string errors;
