@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "compose/compose.h"
 #include "core/cpp_type.h"
 
 namespace kw::cuda {
@@ -99,6 +100,10 @@ Result<std::string> Writer::write(const Choices& choice, const std::string& abou
 Status Writer::include(const fs::path& file, const std::string& space) {
   if (!included_.insert(file.lexically_normal().string()).second) return {};
   KW_TRY(const std::string text, read_file(file));
+  if (names_parts_ && space.empty() && compose::can_be_named(file.lexically_normal(), text)) {
+    parts_ += fmt::format("#include <kw/{}>\n", file.filename().string());
+    return {};
+  }
   std::string own;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
