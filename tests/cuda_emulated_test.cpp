@@ -150,17 +150,19 @@ TEST_F(EmulatedGpu, NamesTheLineOfWhatItCannotDo) {
 // Each a family of kernels/cuda/plain; all tasks: kw_cuda_bench emulated.
 // The techniques' device code has a name, so that what a model writes may be short.
 TEST_F(EmulatedGpu, BuildsWithPartsThatAreIncludedByTheirNames) {
-  const Task task = small_task("Softmax");
+  const Task task = small_task("Relu");
   const auto drafts = compose::drafts_of(*ops::resolve(task), *compose::read_techniques("cuda"),
                                          compose::Parts::by_name, cuda::composed_kernel);
   ASSERT_TRUE(drafts.ok()) << drafts.error().message;
   const std::string& text = drafts->front().source;
-  ASSERT_NE(text.find("#include <kw/rows.cuh>"), std::string::npos) << text;
-  EXPECT_LT(text.size(), 6000u);
-  EXPECT_EQ(why_not(text), "");
-  const std::size_t line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  const std::string why = why_not(text + "nonsense;\n");
-  EXPECT_NE(why.find(fmt::format("softmax.cu:{}", line)), std::string::npos) << why;
+  ASSERT_NE(text.find("#include <kw/packs.cuh>"), std::string::npos) << text;
+  const auto right = judged("Relu", {"relu.cu", text});
+  ASSERT_TRUE(right.ok()) << right.error().message;
+  EXPECT_TRUE(right->accepted()) << text_of(right->reason);
+  const auto line = 1 + std::count(text.begin(), text.end(), '\n');
+  const auto wrong = judged("Relu", {"relu.cu", text + "nonsense;\n"});
+  ASSERT_TRUE(wrong.ok()) << wrong.error().message;
+  EXPECT_NE(text_of(wrong->reason).find(fmt::format("relu.cu:{}", line)), std::string::npos) << text_of(wrong->reason);
 }
 
 TEST_F(EmulatedGpu, FindsPlainKernelsRight) {

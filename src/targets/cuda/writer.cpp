@@ -66,10 +66,7 @@ Result<Writer> Writer::open(const ops::Graph& graph) {
 
 Result<std::string> Writer::write(const Choices& choice, const std::string& about) {
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-    plan_ += fmt::format(
-        "  const Given t{0}{{plan.input({0}).shape(), plan.input({0}).data<void>(), "
-        "plan.input({0}).dtype(), true}};\n",
-        i);
+    plan_ += fmt::format("  const Given t{0} = given_by(plan.input({0}));\n", i);
     arguments_[static_cast<int>(i)] = fmt::format("plan.input({})", i);
   }
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
