@@ -46,7 +46,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = ("sft", "twin", "stage1", "stage2")
 TARGETS = {"cpu": "cpu", "cuda": "cuda:emulated"}  # and where it is judged without a GPU
 SIZES = {"vocabulary": 4096, "layers": 8, "width": 384, "inner_width": 1024, "heads": 6, "kv_heads": 2, "head_size": 64, "context": 4096}
-PIECE = 15 << 20
+PIECE, MOST_BACK = 15 << 20, 62 << 20
 KEPT = ("prompt", "prefix", "answer", "suffix", "task", "target", "technique", "structure", "split", "unseen")
 RESERVE_S = 40  # for writing and bringing what a step has made
 
@@ -146,7 +146,7 @@ def pack(given):
         shutil.copy(os.path.realpath(library), into / pathlib.Path(library).name)
     for name in ("libpcre2-8", "libutf8proc", "libfmt"):
         for file in pathlib.Path("/usr/lib/x86_64-linux-gnu").glob(name + ".so*"):
-            shutil.copy(file, into / file.name, follow_symlinks=False)
+            shutil.copy(file, into / file.name)
     shutil.copytree("/usr/lib/x86_64-linux-gnu/cmake/fmt", into / "cmake" / "fmt")
     for name in ("fmt", "nlohmann", "toml++"):
         shutil.copytree(f"/usr/include/{name}", usr / "include" / name)
@@ -336,6 +336,8 @@ def judge(given):
 def bring(given):
     """Weights in pieces, all else in one archive; what has come back before is not sent again."""
     given.out.mkdir(parents=True, exist_ok=True)
+    for old in [given.out / "dice.tar.xz", *(file for name in MODELS for file in given.out.glob(f"{name}.[0-9]"))]:
+        old.unlink(missing_ok=True)
     taken = io.BytesIO()
     with tarfile.open(fileobj=taken, mode="w:xz") as archive:
         for name in MODELS:
@@ -345,18 +347,18 @@ def bring(given):
         if given.answers.exists():
             archive.add(given.answers, "answers")
     (given.out / "dice.tar.xz").write_bytes(taken.getvalue())
-    room = 7
+    room = MOST_BACK - len(taken.getvalue())
     for name in reversed(MODELS):  # the last one first
         weights = given.models / name / "model.safetensors"
         if name == "twin" or not weights.exists() or (given.folder / "models" / name).exists():
             continue
         data = weights.read_bytes()
-        if math.ceil(len(data) / PIECE) > room:
+        if len(data) > room or math.ceil(len(data) / PIECE) > 8 - len(list(given.out.iterdir())):
             say(f"bring: {name} stays there, {len(data) / 2**20:.1f} MiB are too many")
             continue
+        room -= len(data)
         for number, begin in enumerate(range(0, len(data), PIECE)):
             (given.out / f"{name}.{number}").write_bytes(data[begin:begin + PIECE])
-            room -= 1
     say(f"bring: {', '.join(f'{file.name} {file.stat().st_size / 2**20:.1f} MiB' for file in sorted(given.out.iterdir()))}")
 
 
@@ -446,7 +448,7 @@ def main():
                         "holes": 0.5}.items():
         arguments.add_argument("--" + name.replace("_", "-"), type=float, default=usual)
     for name, usual in {"seed": 1, "lines": 20000, "cuda_lines": 10000, "points": 2, "longest": 6000, "longest_cuda": 6000, "steps": 0, "batch": 32, "length": 2048,
-                        "rows_at_once": 0, "threads": 0, "groups": 16, "group_samples": 8, "reward_steps": 1000, "tokens": 1280, "hole_tokens": 512, "tasks": 64,
+                        "rows_at_once": 0, "threads": 0, "groups": 16, "group_samples": 8, "reward_steps": 1000, "tokens": 1536, "hole_tokens": 512, "tasks": 64,
                         "samples": 16, "at_once": 64}.items():
         arguments.add_argument("--" + name.replace("_", "-"), type=int, default=usual)
     for name, usual in {"device": "cuda", "numbers": "BF16"}.items():
