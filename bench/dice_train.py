@@ -5,11 +5,11 @@
 Here, on a machine with Kernelwright's packages and no GPU:
 
     corpus     draws tasks and kernels from the seed, for CPUs and GPUs (`kw corpus build --plan`): FOLDER/corpus.jsonl.xz, held_out.jsonl.xz
-    pack       the program, the libraries and headers that a bare machine lacks: FOLDER/kw, FOLDER/usr
+    pack       the program, the libraries and headers that a bare machine lacks: FOLDER/machine.tar.xz
 
 There (FOLDER has travelled; what is made lies in WORK, FOLDER-work):
 
-    engine     installs FOLDER/usr where nothing else is (root), and builds kw-lm against the Python's torch
+    engine     unpacks that, installs what is not there (root), and builds kw-lm against the Python's torch
     sft        supervised training, for --minutes; how many steps that is comes from the speed of the first ones
     twin       the autoregressive twin, with the same lines, sizes and steps
     stage1     rewards for filled holes, for --minutes, from sft; stage2: for whole kernels, from stage1
@@ -128,8 +128,9 @@ def corpus(given):
 def pack(given):
     """The program as installed, and of Debian's files those that it and kw-lm need."""
     build = pathlib.Path(given.kw).resolve().parent.parent
-    place = given.folder / "kw"
-    shutil.rmtree(place, ignore_errors=True)
+    machine = given.work / "machine"
+    shutil.rmtree(machine, ignore_errors=True)
+    place = machine / "kw"
     subprocess.run(["cmake", "--install", build, "--prefix", place, "--strip"], stdout=subprocess.DEVNULL, check=True)
     shutil.rmtree(place / "share" / "doc", ignore_errors=True)
     libraries = set()
@@ -138,8 +139,7 @@ def pack(given):
             words = line.split()
             if "=>" in words and not words[0].startswith(("libc.", "libm.", "libstdc++", "libgcc_s", "libdl", "libpthread")):
                 libraries.add(words[2])
-    usr = given.folder / "usr"
-    shutil.rmtree(usr, ignore_errors=True)
+    usr = machine / "usr"
     into = usr / "lib" / "x86_64-linux-gnu"
     into.mkdir(parents=True)
     for library in libraries:
@@ -148,12 +148,17 @@ def pack(given):
         for file in pathlib.Path("/usr/lib/x86_64-linux-gnu").glob(name + ".so*"):
             shutil.copy(file, into / file.name)
     shutil.copytree("/usr/lib/x86_64-linux-gnu/cmake/fmt", into / "cmake" / "fmt")
-    for name in ("fmt", "nlohmann", "toml++"):
+    for name in ("fmt", "toml++"):
         shutil.copytree(f"/usr/include/{name}", usr / "include" / name)
     for name in ("pcre2.h", "utf8proc.h"):
         shutil.copy(f"/usr/include/{name}", usr / "include" / name)
-    size = sum(file.stat().st_size for file in given.folder.rglob("*") if file.is_file() and not file.is_symlink())
-    say(f"pack: {size / 2**20:.1f} MiB in {given.folder}")
+    archive = given.folder / "machine.tar.xz"
+    with tarfile.open(archive, "w:xz") as packed:
+        for name in ("kw", "usr"):
+            packed.add(machine / name, name)
+    shutil.rmtree(machine)
+    size = sum(file.stat().st_size for file in given.folder.rglob("*") if file.is_file())
+    say(f"pack: {archive.stat().st_size / 2**20:.1f} MiB, {size / 2**20:.1f} in {given.folder}")
 
 
 # --- there --------------------------------------------------------------------------------------------------------------------------------------------
@@ -163,10 +168,12 @@ def engine(given):
     """kw-lm, where it is not there yet."""
     if pathlib.Path(given.engine).exists():
         return say(f"engine: {given.engine} is there")
-    if (given.folder / "usr").exists():
+    if (given.folder / "machine.tar.xz").exists():
         if os.geteuid() != 0:
-            raise SystemExit("engine: FOLDER/usr can be installed by root alone; install the packages of the groups build and lm, or name --engine")
-        subprocess.run(["cp", "-rn", f"{given.folder}/usr/.", "/usr/"], check=True)
+            raise SystemExit("engine: libraries can be installed by root alone; install the packages of the groups build and lm, and name --engine and --kw")
+        with tarfile.open(given.folder / "machine.tar.xz") as packed:
+            packed.extractall(given.work / "machine", filter="tar")
+        subprocess.run(["cp", "-rn", f"{given.work}/machine/usr/.", "/usr/"], check=True)
         subprocess.run(["ldconfig"], check=True)
     torch = subprocess.run([sys.executable, "-c", "import torch; print(torch.__path__[0])"], capture_output=True, text=True).stdout.strip()
     build = given.work / "engine"
@@ -439,7 +446,7 @@ def main():
     arguments = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__)
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("steps_wanted", metavar="STEP[,STEP...]")
-    arguments.add_argument("--kw", help="the program (FOLDER/kw/bin/kw)")
+    arguments.add_argument("--kw", help="the program (WORK/machine/kw/bin/kw)")
     arguments.add_argument("--engine", help="kw-lm (WORK/engine/bin/kw-lm)")
     arguments.add_argument("--work", type=pathlib.Path, help="what is made on a machine (FOLDER-work)")
     arguments.add_argument("--out", type=pathlib.Path, help="bring, take: the folder that travels back")
@@ -459,7 +466,7 @@ def main():
     given.work = (given.work or given.folder.with_name(given.folder.name + "-work")).resolve()
     given.folder.mkdir(parents=True, exist_ok=True)
     given.work.mkdir(parents=True, exist_ok=True)
-    given.kw = given.kw and os.path.abspath(given.kw) or str(given.folder / "kw" / "bin" / "kw")
+    given.kw = given.kw and os.path.abspath(given.kw) or str(given.work / "machine" / "kw" / "bin" / "kw")
     given.engine = given.engine and os.path.abspath(given.engine) or str(given.work / "engine" / "bin" / "kw-lm")
     given.data, given.models = given.work / "data", given.work / "models"
     given.answers = (given.folder if (given.folder / "answers").exists() else given.work) / "answers"
