@@ -1,11 +1,17 @@
 // CUDA kernels on an emulated GPU, judged by the real judge: what works on a GPU is accepted, and what only happens to
 // work in one order of threads is not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "compose/techniques.h"
 #include "judge/judge.h"
 #include "judge/plain_source.h"
 #include "judge/verdict_json.h"
+#include "ops/graph.h"
 #include "suites/catalog.h"
+#include "targets/cuda/composed.h"
 #include "targets/cuda/emulated/source.h"
 
 namespace kw {
@@ -160,6 +166,23 @@ TEST_F(EmulatedGpu, NamesTheLineOfWhatItCannotDo) {
 }
 
 // Each a family of kernels/cuda/plain; all tasks: kw_cuda_bench emulated.
+// The techniques' device code has a name, so that what a model writes may be short.
+TEST_F(EmulatedGpu, BuildsWithPartsThatAreIncludedByTheirNames) {
+  const Task task = small_task("Relu");
+  const auto drafts = compose::drafts_of(*ops::resolve(task), *compose::read_techniques("cuda"),
+                                         compose::Parts::by_name, cuda::composed_kernel);
+  ASSERT_TRUE(drafts.ok()) << drafts.error().message;
+  const std::string& text = drafts->front().source;
+  ASSERT_NE(text.find("#include <kw/packs.cuh>"), std::string::npos) << text;
+  const auto right = judged("Relu", {"relu.cu", text});
+  ASSERT_TRUE(right.ok()) << right.error().message;
+  EXPECT_TRUE(right->accepted()) << text_of(right->reason);
+  const auto line = 1 + std::count(text.begin(), text.end(), '\n');
+  const auto wrong = judged("Relu", {"relu.cu", text + "nonsense;\n"});
+  ASSERT_TRUE(wrong.ok()) << wrong.error().message;
+  EXPECT_NE(text_of(wrong->reason).find(fmt::format("relu.cu:{}", line)), std::string::npos) << text_of(wrong->reason);
+}
+
 TEST_F(EmulatedGpu, FindsPlainKernelsRight) {
   for (const char* name : {"Softmax", "Deconvolution_1D", "MatMul", "ReduceMean", "Einsum_transpose", "Gather"}) {
     const Task task = small_task(name);

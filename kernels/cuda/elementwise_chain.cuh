@@ -9,7 +9,7 @@
 // parts: any
 #pragma once
 
-#include "parts/tensors.cuh"
+#include "parts/packs.cuh"
 
 KW_TUNE(CHAIN_BLOCK, 256, 128, 256, 512);
 KW_TUNE(CHAIN_PACKS, 4, 2, 4, 8);
@@ -122,34 +122,10 @@ __device__ inline float Tanh(float a) { return tanhf(a); }
 __device__ inline float ThresholdedRelu(float a, float alpha) { return a > alpha ? a : 0.0f; }
 __device__ inline float Where(bool a, float b, float c) { return a ? b : c; }
 
-// The whole tensor: packs of N while they last, CHAIN_PACKS of a thread at once, then what is left over.
 template <int N, class X, class T>
 __device__ void write_all(const X& x, T* y, int64_t count) {
-  const int64_t packs = x.template packs<N>() && can_pack<N>(y) ? count / N : 0;
-  const int64_t me = int64_t(blockIdx.x) * threads + threadIdx.x, step = int64_t(gridDim.x) * threads;
-  constexpr int64_t span = int64_t{threads} * CHAIN_PACKS;
-  // Few ones are spread over all blocks.
-  if (packs <= step) {
-    if (me < packs) *reinterpret_cast<Pack<T, N>*>(y + me * N) = x.template pack<N>(me * N);
-  } else {
-    for (int64_t first = blockIdx.x * span + threadIdx.x; first < packs; first += gridDim.x * span) {
-      if (first + (CHAIN_PACKS - 1) * threads < packs) {
-        Pack<T, N> made[CHAIN_PACKS];
-#pragma unroll
-        for (int k = 0; k < CHAIN_PACKS; ++k) made[k] = x.template pack<N>((first + k * threads) * N);
-#pragma unroll
-        for (int k = 0; k < CHAIN_PACKS; ++k) *reinterpret_cast<Pack<T, N>*>(y + (first + k * threads) * N) = made[k];
-      } else {
-        for (int64_t i = first; i < packs; i += threads)
-          *reinterpret_cast<Pack<T, N>*>(y + i * N) = x.template pack<N>(i * N);
-      }
-    }
-  }
-  for (int64_t i = packs * N + me; i < count; i += step) y[i] = x(i);
+  write_packs<N, threads, CHAIN_PACKS>(x, y, count);
 }
 #else
-inline int64_t blocks_of(int64_t count) {
-  const int64_t blocks = kw::blocks(count, 4 * threads);
-  return blocks <= 132 * 8 ? blocks : few_blocks(kw::blocks(blocks, CHAIN_PACKS), int64_t{1} << 30);
-}
+inline int64_t blocks_of(int64_t count) { return blocks_of_packs(count, threads, CHAIN_PACKS); }
 #endif

@@ -298,6 +298,7 @@ class Writer {
 
 bool can_be_named(const std::filesystem::path& file, const std::string& text) {
   const std::filesystem::path folder = file.lexically_normal().parent_path();
+  if (file.extension() == ".cuh") return folder.filename() == "parts" || folder.filename() == "plain";
   return folder.filename() == "parts" && folder.parent_path().filename() != "plain" &&
          text.find("#include \"../") == std::string::npos;
 }

@@ -17,6 +17,18 @@ Result<fs::path> folder() {
   return data / "kernels/cpu/parts";
 }
 
+// The file that kernels include as <kw/NAME>; empty where there is none. Of device code also what plain kernels share.
+fs::path file_of_part(const fs::path& kernels, const std::string& name) {
+  if (name.find('/') != std::string::npos) return {};
+  std::error_code failed;
+  for (const char* place : {"cpu/parts", "cuda/parts", "cuda/plain"}) {
+    const bool is_device_code = std::string_view(place).starts_with("cuda");
+    fs::path file = kernels / place / name;
+    if (file.extension() == (is_device_code ? ".cuh" : ".h") && fs::is_regular_file(file, failed)) return file;
+  }
+  return {};
+}
+
 // Of `#include <kw/vector.h>`: "vector.h"; empty where the line is none of that.
 std::string part_of(const std::string& line, const std::string& before, char after) {
   const std::size_t begin = line.find_first_not_of(" \t");
@@ -26,20 +38,20 @@ std::string part_of(const std::string& line, const std::string& before, char aft
   return end == std::string::npos ? "" : line.substr(name, end - name);
 }
 
-Status add(const fs::path& parts, const std::string& name, std::set<std::string>& added, std::string& text) {
-  if (!added.insert(name).second) return {};
-  KW_TRY(const std::string part, read_file(parts / name));
+Status add(const fs::path& file, std::set<std::string>& added, std::string& text) {
+  if (!added.insert(file.lexically_normal().string()).second) return {};
+  KW_TRY(const std::string part, read_file(file));
   std::istringstream lines(part);
   std::string body;
   for (std::string line; std::getline(lines, line);) {
-    if (line == "#pragma once" || line == "#include <kernelwright.h>") continue;
+    if (line == "#pragma once" || line.starts_with("#include <kernelwright")) continue;
     if (const std::string other = part_of(line, "#include \"", '"'); !other.empty()) {
-      KW_CHECK(add(parts, other, added, text));
+      KW_CHECK(add(file.parent_path() / other, added, text));
     } else if (!line.empty() || !(body.empty() || body.ends_with("\n\n"))) {
       body += line + "\n";
     }
   }
-  text += "// " + name + "\n" + body;
+  text += "// " + file.filename().string() + "\n" + body;
   return {};
 }
 
@@ -71,24 +83,27 @@ Result<std::string> library_version() {
   return text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
 }
 
-Result<std::string> with_parts_inlined(const std::string& source) {
+Result<std::string> with_parts_inlined(const std::string& source, const std::string& name) {
   if (source.find("<kw/") == std::string::npos) return source;
-  KW_TRY(const fs::path parts, folder());
-  KW_TRY(const std::vector<std::string> known, library_parts());
+  KW_TRY(const fs::path data, data_folder());
   std::set<std::string> added;
   std::istringstream lines(source);
   std::string text;
+  int number = 0;
   for (std::string line; std::getline(lines, line);) {
-    const std::string name = part_of(line, "#include <kw/", '>');
-    if (!name.empty() && std::ranges::binary_search(known, name)) {
-      if (added.empty()) {
-        KW_TRY(const std::string version, library_version());
-        text += "// Kernelwright's library of parts, version " + version + ", as far as this kernel needs it.\n";
-      }
-      KW_CHECK(add(parts, name, added, text));
-    } else {
+    ++number;
+    const fs::path file = file_of_part(data / "kernels", part_of(line, "#include <kw/", '>'));
+    if (file.empty()) {
       text += line + "\n";
+      continue;
     }
+    if (added.empty()) {
+      KW_TRY(const std::string version, library_version());
+      text += "// Kernelwright's library of parts, version " + version + ", as far as this kernel needs it.\n";
+    }
+    if (!name.empty()) text += "#line 1 \"" + file.filename().string() + "\"\n";
+    KW_CHECK(add(file, added, text));
+    if (!name.empty()) text += "#line " + std::to_string(number + 1) + " \"" + name + "\"\n";
   }
   return text;
 }

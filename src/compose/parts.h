@@ -1,5 +1,6 @@
 // The parts of kernels/cpu/parts as a library for kernels that others write: `#include <kw/vector.h>`. A kernel that is
-// taken away has them in its own text.
+// taken away has them in its own text. Device code of kernels/cuda has a name too, `#include <kw/rows.cuh>`: it becomes
+// part of the text before a compiler sees it.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ Result<std::string> library_part(const std::string& name);
 Result<std::string> library_version();
 
 // The source with each `#include <kw/NAME>` replaced by the text of the part and of what it includes, each once, under
-// a line with the library's version. A part that is not there stays as it is: the compiler names it.
-Result<std::string> with_parts_inlined(const std::string& source);
+// a line with the library's version. A part that is not there stays as it is: the compiler names it. With the source's
+// `name`, compilers count its lines as they were.
+Result<std::string> with_parts_inlined(const std::string& source, const std::string& name = "");
 
 }  // namespace kw::compose

@@ -30,6 +30,19 @@ TEST(Parts, AreInlinedOnceWithWhatTheyInclude) {
   EXPECT_TRUE(std::ranges::binary_search(all, "math_exp.h"));
 }
 
+TEST(Parts, OfGpusAreInlinedAndLeaveTheLinesOfTheSource) {
+  const auto text = with_parts_inlined(
+      "#include <kernelwright_cuda.h>\n#include <kw/common.cuh>\n#include <kw/rows.cuh>\n#include <kw/../x.cuh>\nint "
+      "here;\n",
+      "kernel.cu");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_EQ(text->find("#include \""), std::string::npos);
+  EXPECT_NE(text->find("#line 4 \"kernel.cu\"\n#include <kw/../x.cuh>\nint here;\n"), std::string::npos);
+  const std::size_t given = text->find("struct Given"), rows = text->find("struct Rows");
+  EXPECT_LT(given, rows);
+  EXPECT_EQ(text->find("struct Given", given + 1), std::string::npos) << "what rows.cuh includes is there already";
+}
+
 // The page that people read: every header that it names is there, with every function that its row names.
 TEST(Parts, AreAsTheirPageSays) {
   const auto page = read_file(KW_SOURCE_DIR "/docs/parts.md");

@@ -194,6 +194,8 @@ std::vector<Definition> definitions_of(const std::string& text, const Lines& lin
     if (scope.first_line <= outer_end) continue;
     outer_end = last;
     if (scope.name.starts_with("KW_") || scope.name.find("operator") != std::string::npos) continue;
+    // Called from outside, or launched by its name in quotes.
+    if (lines.list[static_cast<std::size_t>(scope.first_line) - 1].starts_with("extern \"C\"")) continue;
     all.push_back({last_name(scope.name), scope.first_line, last});
   }
   for (std::size_t i = 0; i < lines.list.size(); ++i) {

@@ -87,5 +87,13 @@ TEST(Shortened, KeepsQuotesAndBothOfTwoFunctionsOfOneName) {
   EXPECT_EQ(shortened(source), source);
 }
 
+TEST(Shortened, KeepsWhatIsLaunchedByItsName) {
+  const std::string kernel = "extern \"C\" __global__ void pass(float* y) { y[0] = 1; }\n";
+  const std::string text = shortened("inline int unused() { return 1; }\n" + kernel +
+                                     "KW_PLAN(plan) { plan.launch(\"pass\", 1, 1, plan.output(0)); }\n");
+  EXPECT_NE(text.find(kernel), std::string::npos) << text;
+  EXPECT_EQ(text.find("unused"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace kw::corpus

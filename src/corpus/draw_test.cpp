@@ -37,6 +37,18 @@ TEST(DrawnKernels, AreShortAndIncludePartsByName) {
   }
 }
 
+TEST(DrawnKernels, OfGpusAreShortTooAndNeedNone) {
+  const DrawnKernels drawn = *draw_kernels({.device = "cuda:emulated", .seed = 1, .count = 8, .longest = 5000});
+  ASSERT_EQ(drawn.kernels.size(), 8u);
+  for (const DrawnKernel& kernel : drawn.kernels) {
+    EXPECT_NE(kernel.source.find("KW_PLAN("), std::string::npos);
+    EXPECT_NE(kernel.source.find("__global__"), std::string::npos)
+        << "a plan launches it by its name: " << kernel.source;
+    EXPECT_NE(kernel.source.find("#include <kw/common.cuh>"), std::string::npos) << kernel.source;
+  }
+  EXPECT_LT(drawn.too_long, 8u);
+}
+
 TEST(DrawnKernels, BeginWithTheOperatorsThatAreAskedFor) {
   const DrawnKernels drawn = *draw_kernels({.seed = 2, .count = 6, .only = {"Relu"}});
   for (const Task& task : drawn.tasks) {

@@ -166,6 +166,10 @@ Json Gym::answer(const std::string& line, std::int64_t number) {
   const auto wanted = wanted_in(request);
   if (!wanted.ok()) return with_id({{"error", wanted.error().message}});
   if (!wanted->broken_hole.empty()) return with_id(rejected("hole", wanted->broken_hole));
+  // A model's tokens are bytes: what the desk would send back to a person is an answer here, and a wrong one.
+  if (wanted->source.find('\0') != std::string::npos) {
+    return with_id(rejected("build", "the source has zero bytes in it"));
+  }
   std::string key = fmt::format("{}\n{}\n", fmt::ptr(wanted->task), Json(wanted->settings).dump()) + wanted->source;
   key = store::sha256(key);
   {

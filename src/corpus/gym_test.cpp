@@ -83,6 +83,12 @@ TEST_F(AGym, JudgesWhatWasFilledIntoAHole) {
   EXPECT_EQ(whole(prefix + "lap_ns 1\n} // more\n")["reward"], 0);
 }
 
+TEST_F(AGym, RejectsBytesThatAreNoText) {
+  const Json answer = ask(with_source(std::string("lap_ns 5000\0", 12)));
+  EXPECT_EQ(answer["stage"], "build") << answer;
+  EXPECT_EQ(answer["reward"], 0) << "an answer, and no fault of the service";
+}
+
 TEST_F(AGym, TakesTasksByNameAndText) {
   EXPECT_NE(ask({{"task", "Rleu"}, {"source", "lap_ns 9"}})["error"].text().find("no task is called 'Rleu'"),
             std::string::npos);

@@ -32,7 +32,8 @@ Result<std::vector<std::string>> headers_for(const Task& task, const std::string
       KW_TRY(const std::string part, read_file(file));
       if (compose::can_be_named(file, part)) headers.insert("kw/" + name);
     }
-    if (task.nodes.size() > 1 && technique.any_part) headers.insert("kw/blocks.h");
+    if (task.nodes.size() > 1 && technique.any_part && technique.file.extension() == ".h")
+      headers.insert("kw/blocks.h");
   }
   return std::vector<std::string>(headers.begin(), headers.end());
 }

@@ -1,6 +1,7 @@
 #include "lm/row_products.h"
 
 #include <bit>
+#include <cmath>
 
 #include "core/half.h"
 #include "lm/row_products_tiles.h"
@@ -40,6 +41,10 @@ struct One {
   static void store_sums(float a, float b, float c, float d, float* to) { to[0] = a, to[1] = b, to[2] = c, to[3] = d; }
 };
 
+void plain_exponentials(float* values, std::int64_t count, float from, float scale) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = std::exp((values[i] - from) * scale);
+}
+
 }  // namespace
 
 std::vector<RowProductWay> row_product_ways(StoredType type) {
@@ -51,7 +56,7 @@ std::vector<RowProductWay> row_product_ways(StoredType type) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) add(avx512_row_products(type));
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add(avx2_row_products(type));
 #endif
-  add({"plain", tiles::products_of<One>(type), tiles::mix_rows<One>});
+  add({"plain", tiles::products_of<One>(type), tiles::mix_rows<One>, plain_exponentials});
   return ways;
 }
 

@@ -32,10 +32,14 @@ using RowProducts = void (*)(const StoredRows& rows, const Vectors& vectors);
 // y = the sum of `count` rows of float32, each times its share.
 using MixRows = void (*)(const float* rows, std::int64_t count, std::int64_t columns, const float* shares, float* y);
 
+// Each of `values` becomes e to the power of (value - from) * scale, to about 2e-7 of it.
+using Exponentials = void (*)(float* values, std::int64_t count, float from, float scale);
+
 struct RowProductWay {
   std::string name;  // "avx512", "avx2" or "plain"
   RowProducts products;
   MixRows mix;
+  Exponentials exponentials;
 };
 // All ways that this processor has for a type, the fastest first; none for types that `to_floats` alone reads.
 std::vector<RowProductWay> row_product_ways(StoredType type);

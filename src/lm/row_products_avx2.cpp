@@ -70,7 +70,8 @@ bool converts_halves() {
 }  // namespace
 
 RowProductWay avx2_row_products(StoredType type) {
-  return {"avx2", converts_halves() ? tiles::products_of<Eight>(type) : nullptr, tiles::mix_rows<Eight>};
+  return {"avx2", converts_halves() ? tiles::products_of<Eight>(type) : nullptr, tiles::mix_rows<Eight>,
+          tiles::exponentials<Eight>};
 }
 
 }  // namespace kw::lm

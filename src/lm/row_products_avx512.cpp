@@ -70,7 +70,7 @@ struct Sixteen {
 }  // namespace
 
 RowProductWay avx512_row_products(StoredType type) {
-  return {"avx512", tiles::products_of<Sixteen>(type), tiles::mix_rows<Sixteen>};
+  return {"avx512", tiles::products_of<Sixteen>(type), tiles::mix_rows<Sixteen>, tiles::exponentials<Sixteen>};
 }
 
 }  // namespace kw::lm

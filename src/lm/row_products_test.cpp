@@ -98,5 +98,27 @@ TEST(RowProducts, MixesRowsByTheirShares) {
   }
 }
 
+TEST(RowProducts, RaisesEToPowers) {
+  for (const RowProductWay& way : row_product_ways(StoredType::f32)) {
+    std::vector<float> values;
+    for (float x = -80; x < 80; x += 0.037f) values.push_back(x);
+    std::vector<float> made = values;
+    made.push_back(-77);
+    way.exponentials(made.data(), std::ssize(values), 1.5f, 0.5f);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float power = (values[i] - 1.5f) * 0.5f;  // rounded as it is there
+      const double expected = std::exp(static_cast<double>(power));
+      ASSERT_NEAR(made[i], expected, 4e-7 * expected) << way.name << " " << values[i];
+    }
+    EXPECT_EQ(made.back(), -77) << way.name;
+    std::vector<float> far = {-1000, 1000, std::nanf(""), 0};
+    way.exponentials(far.data(), std::ssize(far), 0, 1);
+    EXPECT_LT(far[0], 1e-37f) << way.name;
+    EXPECT_GT(far[1], 1e38f) << way.name;
+    EXPECT_TRUE(std::isnan(far[2])) << way.name;
+    EXPECT_EQ(far[3], 1) << way.name;
+  }
+}
+
 }  // namespace
 }  // namespace kw::lm

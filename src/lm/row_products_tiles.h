@@ -195,6 +195,43 @@ KW_LANES void mix_rows(const float* rows, std::int64_t count, std::int64_t colum
   }
 }
 
+// e to the power of x in every lane, to about 2e-7 of it: x = n ln 2 + r with n whole, and a polynomial for r.
+template <class Lanes>
+KW_LANES_INLINE typename Lanes::Register exponential(typename Lanes::Register x) {
+  using Register = typename Lanes::Register;
+  typedef int Bits __attribute__((vector_size(sizeof(Register))));
+  constexpr float kLeast = -87, kMost = 88, kShift = 12582912;  // 1.5 * 2^23: its last bits count whole numbers
+  x = x < kLeast ? Lanes::everywhere(kLeast) : x;
+  x = x > kMost ? Lanes::everywhere(kMost) : x;
+  const Register shifted = Lanes::multiply_add(x, Lanes::everywhere(1.44269504f), Lanes::everywhere(kShift));
+  const Register n = shifted - kShift;
+  Register r = Lanes::multiply_add(n, Lanes::everywhere(-0.693145752f), x);
+  r = Lanes::multiply_add(n, Lanes::everywhere(-1.42860677e-6f), r);
+  Register sum = Lanes::everywhere(1.0f / 720);
+  for (const float term : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) {
+    sum = Lanes::multiply_add(sum, r, Lanes::everywhere(term));
+  }
+  const Bits power = ((Bits)shifted << 23) + 0x3f800000;
+  return sum * (Register)power;
+}
+
+// Each of `values` becomes e to the power of (value - from) * scale.
+template <class Lanes>
+KW_LANES void exponentials(float* values, std::int64_t count, float from, float scale) {
+  const auto first = Lanes::everywhere(from), times = Lanes::everywhere(scale);
+  const auto at = [&](float* here) KW_LANES {
+    const auto read = Lanes::floats(reinterpret_cast<const std::byte*>(here));
+    Lanes::store(exponential<Lanes>((read - first) * times), here);
+  };
+  std::int64_t i = 0;
+  for (; i + Lanes::count <= count; i += Lanes::count) at(values + i);
+  if (i == count) return;
+  float left[Lanes::count] = {};
+  std::copy(values + i, values + count, left);
+  at(left);
+  std::copy(left, left + (count - i), values + i);
+}
+
 template <class Lanes>
 RowProducts products_of(StoredType type) {
   switch (type) {

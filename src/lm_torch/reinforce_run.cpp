@@ -35,8 +35,11 @@ struct Problem {
   }
 };
 
-Result<std::vector<Problem>> read_problems(const std::vector<fs::path>& files, const PromptForm& form) {
+// Those whose answer of `most_tokens` would not fit the model's context are left out.
+Result<std::vector<Problem>> read_problems(const std::vector<fs::path>& files, const PromptForm& form,
+                                           std::int64_t context, std::int64_t most_tokens) {
   std::vector<Problem> problems;
+  std::int64_t left_out = 0;
   KW_CHECK(read_json_lines(files, [&](const Json& json) -> Status {
     Problem problem;
     const char* const names_task = json.contains("task_text") ? "task_text" : "task";
@@ -53,9 +56,17 @@ Result<std::vector<Problem>> read_problems(const std::vector<fs::path>& files, c
       problem.asked["suffix"] = suffix;
       KW_TRY(problem.before, form.asking_between(std::move(problem.before), prefix, suffix));
     }
+    if (std::ssize(problem.before) + most_tokens > context) {
+      ++left_out;
+      return {};
+    }
     problems.push_back(std::move(problem));
     return {};
   }));
+  if (problems.empty() && left_out > 0) {
+    return fail("{}: none of {} problems leaves room for answers of {} tokens in a context of {}; say fewer --tokens",
+                files.front().string(), left_out, most_tokens, context);
+  }
   if (problems.empty()) return fail("{}: there are no problems", files.front().string());
   return problems;
 }
@@ -95,7 +106,7 @@ class Reinforcing {
     for (auto& [name, weight] : weights_) weight.set_requires_grad(true);
     const auto begin = Clock::now();
     const std::int64_t first = step;
-    while (step < training.steps) {
+    for (bool last = step >= training.steps; !last;) {
       KW_TRY(Judged judged, one_step(step));
       judged.about["loss"] = judged.answers.empty()
                                  ? 0.0
@@ -104,10 +115,10 @@ class Reinforcing {
                                        rate_at(training, step), training, options_.limits);
       curve_.push_back(judged.about);
       ++step;
-      if (step == training.steps || step % training.save_every == 0) {
-        KW_CHECK(checkpoints_.save(key(), step, weights_, adam_, curve_));
-      }
-      if (training.shown_samples > 0 && tell && (step == training.steps || step % training.save_every == 0)) {
+      last = step == training.steps || time_is_over(training, seconds_since(begin));
+      const bool saves = last || step % training.save_every == 0;
+      if (saves) KW_CHECK(checkpoints_.save(key(), step, weights_, adam_, curve_));
+      if (training.shown_samples > 0 && tell && saves) {
         spent_s_ = seconds_since(begin);
         if (!tell({{"checkpoint", about()}})) return fail("stopped at step {}", step);
       }
@@ -286,12 +297,16 @@ Result<Json> reinforce(const ReinforceOptions& options, const TellTraining& tell
     return fail("{}: rewards improve folders of sdar models that are not compressed", files.path.string());
   }
   KW_TRY(const PromptForm form, PromptForm::of(files));
-  KW_TRY(std::vector<Problem> problems, read_problems(training.corpus, form));
+  KW_TRY(std::vector<Problem> problems,
+         read_problems(training.corpus, form, files.config.context, options.sampling.most_tokens));
   Weights weights;
   for (const auto& [name, stored] : files.tensors) {
     if (name == "lm_head.weight" && files.config.tied_embeddings) continue;
     const auto tensor = load_tensor(stored);
     if (!tensor.ok()) return at(files.path.string() + ": " + name, tensor.error());
+    if (!at::isfinite(*tensor).all().item<bool>()) {
+      return fail("{}: {} holds values that are no numbers (NaN or infinite)", files.path.string(), name);
+    }
     weights[name] = tensor->to(where.device());
   }
   KW_TRY(const FolderLock working, FolderLock::take(training.work));

@@ -1,6 +1,7 @@
 #include "lm_torch/train.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
@@ -34,8 +35,10 @@ constexpr const char* kEndToken = "<|im_end|>";
 constexpr const char* kChatTemplate =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-constexpr std::int64_t kMostShownTokens = 128;  // of a text that people look at
-constexpr std::int64_t kHeldOutRows = 16;       // of held-out lines, at most this many batches' rows are measured
+constexpr std::int64_t kMostShownTokens = 128;                        // of a text that people look at
+constexpr std::uintmax_t kTokenizerBytes = std::uintmax_t{64} << 20;  // of a corpus, that tokens are learnt from
+constexpr std::size_t kLinesAtOnce = 4096;
+constexpr std::int64_t kHeldOutRows = 16;  // of held-out lines, at most this many batches' rows are measured
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -52,7 +55,17 @@ struct Setup {
 Result<Json> learnt_tokenizer(const TrainOptions& options) {
   KW_TRY(const ChatTemplate shape, ChatTemplate::parse(kChatTemplate));
   KW_TRY(BytePairLearner learner, BytePairLearner::begin());
+  // Of a large corpus every so many lines: more of it would change the last tokens at most.
+  std::uintmax_t bytes = 0;
+  std::error_code failed;
+  for (const fs::path& file : options.corpus) {
+    const std::uintmax_t size = fs::file_size(file, failed);
+    if (!failed) bytes += size;
+  }
+  const auto stride = static_cast<std::int64_t>(bytes / kTokenizerBytes + 1);
+  std::int64_t line = 0;
   KW_CHECK(read_example_texts(options.corpus, [&](const ExampleText& text) -> Status {
+    if (line++ % stride != 0) return {};
     KW_TRY(const std::string asked,
            shape.render({{"messages", Json::array({{{"role", "user"}, {"content", text.prompt}}})},
                          {"add_generation_prompt", true}}));
@@ -182,12 +195,29 @@ Result<Weights> weights_of(const Setup& setup, const TrainOptions& options) {
   return weights;
 }
 
+// Some thousand lines at a time become tokens on all threads: a corpus may have hundreds of megabytes.
 Result<std::vector<Example>> examples_of(const std::vector<fs::path>& files, const Setup& setup) {
   std::vector<Example> examples;
-  KW_CHECK(read_example_texts(files, [&](const ExampleText& text) -> Status {
-    KW_TRY(examples.emplace_back(), example_of(text, *setup.form, setup.end_id));
+  std::vector<ExampleText> waiting;
+  const auto take = [&]() -> Status {
+    const std::size_t first = examples.size();
+    examples.resize(first + waiting.size());
+    std::vector<Status> read(waiting.size());
+    at::parallel_for(0, std::ssize(waiting), 16, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        Result<Example> made = example_of(waiting[i], *setup.form, setup.end_id);
+        made.ok() ? void(examples[first + i] = *std::move(made)) : void(read[i] = made.error());
+      }
+    });
+    waiting.clear();
+    for (const Status& one : read) KW_CHECK(one);
     return {};
+  };
+  KW_CHECK(read_example_texts(files, [&](const ExampleText& text) -> Status {
+    waiting.push_back(text);
+    return waiting.size() == kLinesAtOnce ? take() : Status();
   }));
+  KW_CHECK(take());
   return examples;
 }
 
@@ -262,9 +292,10 @@ class Trainer {
     for (auto& [name, weight] : weights_) weight.set_requires_grad(true);
     begin_ = Clock::now();
     begun_at_ = step_;
-    while (step_ < options_.steps) {
+    for (bool last = step_ >= options_.steps; !last;) {
       one_step();
-      const bool last = step_ == options_.steps, saves = last || step_ % options_.save_every == 0;
+      last = step_ == options_.steps || time_is_over(options_, seconds_since(begin_));
+      const bool saves = last || step_ % options_.save_every == 0;
       KW_CHECK(settle(where_.device().is_cuda() && !saves ? 1 : 0));
       if (saves) {
         KW_CHECK(measure_held_out());
@@ -283,12 +314,17 @@ class Trainer {
   Json about() const {
     Json losses = Json::array();
     for (const double loss : losses_) losses.push_back(loss);
-    Json made = {{"out", options_.out.string()},   {"steps", step_},
-                 {"of", options_.steps},           {"examples", packer_.examples()},
-                 {"left_out", packer_.left_out()}, {"corpus_tokens", packer_.tokens()},
-                 {"seen_tokens", seen_tokens_},    {"learnt_tokens", learnt_tokens_},
+    Json made = {{"out", options_.out.string()},
+                 {"steps", step_},
+                 {"of", options_.steps},
+                 {"examples", packer_.examples()},
+                 {"left_out", packer_.left_out()},
+                 {"corpus_tokens", packer_.tokens()},
+                 {"seen_tokens", seen_tokens_},
+                 {"learnt_tokens", learnt_tokens_},
                  {"seconds", spent_s_},
-                 {"held_out", held_out_losses_},   {"losses", losses}};
+                 {"held_out", held_out_losses_},
+                 {"losses", losses}};
     if (!shown_.empty()) made["samples"] = samples_;
     return made;
   }
@@ -451,6 +487,10 @@ class Trainer {
 
 }  // namespace
 
+bool time_is_over(const TrainOptions& options, double seconds) {
+  return options.minutes > 0 && seconds >= 60 * options.minutes;
+}
+
 double rate_at(const TrainOptions& options, std::int64_t step) {
   const auto warm = std::max(1.0, std::floor(options.warm_up * static_cast<double>(options.steps)));
   if (static_cast<double>(step) < warm) return options.rate * static_cast<double>(step + 1) / warm;
@@ -490,9 +530,9 @@ Result<TrainOptions> train_options(const Json& request) {
     double* value;
     double most;
   };
-  for (const auto& [name, value, most] :
-       {Real{"rate", &options.rate, 1}, Real{"least_rate", &options.least_rate, 1},
-        Real{"warm_up", &options.warm_up, 1}, Real{"clip", &options.clip, 1e9}, Real{"decay", &options.decay, 1e3}}) {
+  for (const auto& [name, value, most] : {Real{"rate", &options.rate, 1}, Real{"least_rate", &options.least_rate, 1},
+                                          Real{"warm_up", &options.warm_up, 1}, Real{"clip", &options.clip, 1e9},
+                                          Real{"decay", &options.decay, 1e3}, Real{"minutes", &options.minutes, 1e6}}) {
     *value = request.value(name, *value);
     if (!(*value >= 0 && *value <= most)) return fail("{} is {}", name, *value);
   }

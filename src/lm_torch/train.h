@@ -29,6 +29,7 @@ struct TrainOptions {
   // Of a step.
   std::int64_t batch = 8, length = 1024, rows_at_once = 0;  // 0: all
   std::int64_t steps = 1000, save_every = 100;
+  double minutes = 0;  // of this process, after which the model is written with what it has learnt; 0: all steps
   double rate = 1e-3, least_rate = 0.1;  // the share of `rate` that the last step has: falls as a cosine; 1: constant
   double warm_up = 0.03, clip = 1, decay = 0.01;
   std::uint64_t seed = 1;
@@ -45,6 +46,7 @@ using TellTraining = std::function<bool(const Json& progress)>;
 // What was done, as {"done": ...} says it; training.json of the new folder holds the same and every loss.
 Result<Json> train(const TrainOptions& options, const TellTraining& tell);
 
+bool time_is_over(const TrainOptions& options, double seconds);
 double rate_at(const TrainOptions& options, std::int64_t step);
 
 }  // namespace kw::lm

@@ -13,6 +13,7 @@
 #include "lm/prompt_form.h"
 #include "lm_torch/diffusion.h"
 #include "lm_torch/evaluate.h"
+#include "lm_torch/placement.h"
 #include "lm_torch/train_loss.h"
 
 namespace kw::lm {
@@ -283,6 +284,30 @@ TEST_F(Training, TrainsTheAutoregressiveTwin) {
   const auto sdar = open_model(adapted.out);
   ASSERT_TRUE(sdar.ok()) << sdar.error().message;
   EXPECT_TRUE(diffuse(*Network::load(*sdar), {{.before = {1, 2}}}, {.most_tokens = 4}, {}).ok());
+}
+
+// In float32 and, less closely, in bfloat16.
+using GpuTraining = Training;
+TEST_F(GpuTraining, LosesAsOnTheProcessor) {
+  if (const auto there = placement("cuda", "F32"); !there.ok()) GTEST_SKIP() << there.error().message;
+  for (const bool twin : {false, true}) {
+    TrainOptions here = options(fmt::format("here_{}", twin));
+    here.autoregressive = twin;
+    const Json expected = trained(here)["losses"];
+    for (const auto& [numbers, share] : {std::pair{"F32", 0.01}, std::pair{"BF16", 0.05}}) {
+      TrainOptions there = options(fmt::format("there_{}_{}", twin, numbers));
+      there.autoregressive = twin;
+      there.device = "cuda";
+      there.numbers = numbers;
+      const Json made = trained(there)["losses"];
+      ASSERT_EQ(made.size(), expected.size());
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        const double loss = expected[i].get<double>();
+        EXPECT_NEAR(made[i].get<double>(), loss, share * loss)
+            << numbers << " step " << i << (twin ? " of the twin" : "");
+      }
+    }
+  }
 }
 
 // Stopped after a step, with a checkpoint every five: the losses and the weights are those of a run that was never

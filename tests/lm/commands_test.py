@@ -242,6 +242,28 @@ class Commands(unittest.TestCase):
         self.assertTrue((self.out / "model.safetensors").exists())
         self.assertFalse(pathlib.Path(str(self.out) + ".part").exists())
 
+    def test_goes_on_after_a_kill_with_what_it_would_have_had(self):
+        self.text.write_text(TEXT * 20)
+        words = ["compress", self.model, "--ratio", "0.3", "--calibrate", self.text, "--sequences", "600", "--length", "32", "--method", "svd-llm", "--type", "F32",
+                 "--threads", "1"]
+        whole = self.folder / "whole"
+        self.assertEqual(kw(*words, "--out", whole)[0], 0)
+        for said in ("calibration: 1 of 2", "calibration: 2 of 2"):  # killed after each of them
+            with subprocess.Popen([KW, *map(str, words), "--out", str(self.out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+                for line in running.stderr:
+                    if said in line:
+                        break
+                running.kill()
+            self.assertFalse(self.out.exists())
+        for _ in range(50):  # the engine ends a moment after kw
+            code, _, complaint = kw(*words, "--out", self.out)
+            if "another kw works there now" not in complaint:
+                break
+            time.sleep(0.1)
+        self.assertEqual(code, 0, complaint)
+        self.assertNotIn("calibration: 1 of 2", complaint)
+        self.assertEqual((whole / "model.safetensors").read_bytes(), (self.out / "model.safetensors").read_bytes())
+
     def test_two_at_once_do_not_share_a_folder(self):
         for shared in (f"{self.out}.part", f"{self.out}.work"):
             os.makedirs(shared)
@@ -430,6 +452,25 @@ class Commands(unittest.TestCase):
         shutil.rmtree(self.out)
         shutil.rmtree(f"{self.out}.work")
         self.refused("/nowhere/judge", *kw(*["/nowhere/judge" if "judge.py" in str(word) else word for word in words])[::2])
+        self.refused("leaves room for answers of 510 tokens in a context of 512", *kw(*["510" if word == "12" else word for word in words])[::2])
+        weights = (first / "model.safetensors").read_bytes()
+        (first / "model.safetensors").write_bytes(weights[:-4] + struct.pack("<f", float("nan")))
+        self.refused("holds values that are no numbers", *kw(*words)[::2])
+        self.refused("holds values that are no numbers", *kw("train", self.corpus(), "--from", first, "--out", self.out, "--length", "128")[::2])
+        (first / "model.safetensors").write_bytes(weights)
+        (first / "tokenizer.json").unlink()
+        self.refused("tokenizer.json", *kw(*words)[::2])
+        self.refused("tokenizer.json", *kw("train", self.corpus(), "--from", first, "--out", self.out, "--length", "128")[::2])
+
+    def test_ends_when_its_minutes_are_over(self):
+        code, printed, complaint = kw(*self.train(self.out, steps=1000000, minutes=0.005))
+        self.assertEqual(code, 0, complaint)
+        about = json.loads((self.out / "training.json").read_text())
+        self.assertEqual(about["of"], 1000000)
+        self.assertLess(0, about["steps"])
+        self.assertLess(about["steps"], 1000000)
+        self.assertEqual(len(about["losses"]), about["steps"])
+        self.assertEqual(kw("lm", "generate", self.out, "--prompt", "add 1", "--tokens", "4")[0], 0)
 
     def test_refuses_what_it_cannot_train_on(self):
         cut = self.folder / "cut.jsonl"

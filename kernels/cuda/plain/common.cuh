@@ -89,6 +89,7 @@ struct Given {
     return double(integer(i));
   }
 };
+inline Given given_by(const kw::PlanTensor& x) { return {x.shape(), x.data<void>(), x.dtype(), true}; }
 
 inline int from_front(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 #endif

@@ -147,6 +147,7 @@ Command train() {
            {.name = "--length", .value = "N", .help = "tokens of a row, which holds several lines (1024)"},
            {.name = "--rows-at-once", .value = "N", .help = "rows of a pass; fewer need less memory (all)"},
            {.name = "--steps", .value = "N", .help = "of the whole training (1000)"},
+           {.name = "--minutes", .value = "M", .help = "end and write the model then, if not all steps are done"},
            {.name = "--save-every", .value = "N", .help = "steps between checkpoints (100)"},
            {.name = "--rate", .value = "R", .help = "learning rate after the warm-up (0.001)"},
            {.name = "--least-rate", .value = "R", .help = "share of it that the last step has; 1: constant (0.1)"},

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "base/files.h"
+#include "compose/parts.h"
 
 namespace kw::cuda {
 namespace {
@@ -96,7 +97,8 @@ Result<Builder> Builder::open(std::string architecture) {
   return builder;
 }
 
-Result<Builder::Compiled> Builder::compile(const targets::Source& source, const Choice& choice) const {
+Result<Builder::Compiled> Builder::compile(const targets::Source& source, const targets::Source& written,
+                                           const Choice& choice) const {
   const sandbox::Sandbox& box = workshop_->sandbox();
   Compiled compiled;
   const std::string name = cpu::safe_name(source.name);
@@ -132,15 +134,17 @@ Result<Builder::Compiled> Builder::compile(const targets::Source& source, const 
   }
   if (run.ending->exit_code == 3) return fail("NVRTC cannot be used: {}", run.said.substr(0, 500));
   if (run.ending->exit_code == 111) return fail("kw-nvrtc cannot be started in the sandbox");
-  compiled.errors = cpu::compiler_errors(run.said, source);
+  compiled.errors = cpu::compiler_errors(run.said, written);
   compiled.reason = cpu::reason_of(*run.ending, run.said, compiled.errors);
   return compiled;
 }
 
-Result<std::unique_ptr<CudaBuilt>> Builder::build(const targets::Source& source, const Choice& choice) {
+Result<std::unique_ptr<CudaBuilt>> Builder::build(const targets::Source& written, const Choice& choice) {
   const auto begin = targets::Clock::now();
-  auto device_code = std::async(std::launch::async, [&] { return compile(source, choice); });
-  Result<std::unique_ptr<cpu::Library>> plan = workshop_->build(source, plan_choice(choice));
+  KW_TRY(std::string whole, compose::with_parts_inlined(written.text, cpu::safe_name(written.name)));
+  const targets::Source source{written.name, std::move(whole)};
+  auto device_code = std::async(std::launch::async, [&] { return compile(source, written, choice); });
+  Result<std::unique_ptr<cpu::Library>> plan = workshop_->build(source, plan_choice(choice), &written);
   Result<Compiled> compiled = device_code.get();
   if (!compiled.ok()) return fail("{}", compiled.error().message);
   if (!plan.ok()) return fail("{}", plan.error().message);

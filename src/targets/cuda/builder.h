@@ -35,7 +35,7 @@ class Builder {
   // `architecture`: "sm_90a".
   static Result<Builder> open(std::string architecture);
 
-  Result<std::unique_ptr<CudaBuilt>> build(const targets::Source& source, const Choice& choice);
+  Result<std::unique_ptr<CudaBuilt>> build(const targets::Source& written, const Choice& choice);
   const sandbox::Sandbox& sandbox() const { return workshop_->sandbox(); }
 
  private:
@@ -45,7 +45,8 @@ class Builder {
     std::string cubin;
     std::vector<KernelResources> resources;
   };
-  Result<Compiled> compile(const targets::Source& source, const Choice& choice) const;
+  // `written`: as the author wrote it, for messages.
+  Result<Compiled> compile(const targets::Source& source, const targets::Source& written, const Choice& choice) const;
 
   std::unique_ptr<cpu::Workshop> workshop_;
   Toolkit toolkit_;

@@ -236,9 +236,10 @@ Status Writer::write_technique(const Choices& choice, const Group& group) {
 }
 
 Result<std::string> composed_kernel(const ops::Graph& graph, const std::vector<const compose::Technique*>& choice,
-                                    const std::string& about, compose::Parts) {
+                                    const std::string& about, compose::Parts parts) {
   if (about == compose::kPlain) return plain_kernel(graph);
   KW_TRY(Writer writer, Writer::open(graph));
+  if (parts == compose::Parts::by_name) writer.name_parts();
   return writer.write(choice, about);
 }
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "compose/compose.h"
 #include "core/cpp_type.h"
 
 namespace kw::cuda {
@@ -65,10 +66,7 @@ Result<Writer> Writer::open(const ops::Graph& graph) {
 
 Result<std::string> Writer::write(const Choices& choice, const std::string& about) {
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-    plan_ += fmt::format(
-        "  const Given t{0}{{plan.input({0}).shape(), plan.input({0}).data<void>(), "
-        "plan.input({0}).dtype(), true}};\n",
-        i);
+    plan_ += fmt::format("  const Given t{0} = given_by(plan.input({0}));\n", i);
     arguments_[static_cast<int>(i)] = fmt::format("plan.input({})", i);
   }
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -99,6 +97,10 @@ Result<std::string> Writer::write(const Choices& choice, const std::string& abou
 Status Writer::include(const fs::path& file, const std::string& space) {
   if (!included_.insert(file.lexically_normal().string()).second) return {};
   KW_TRY(const std::string text, read_file(file));
+  if (names_parts_ && space.empty() && compose::can_be_named(file.lexically_normal(), text)) {
+    parts_ += fmt::format("#include <kw/{}>\n", file.filename().string());
+    return {};
+  }
   std::string own;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -31,6 +31,9 @@ class Writer {
   // Plain nodes are computed as references are (kernels/cuda/reference) where there is a file for them.
   void prefer_references() { prefers_references_ = true; }
 
+  // Files that several kernels share are included by their names (compose/parts.h).
+  void name_parts() { names_parts_ = true; }
+
   // The whole source. `choice`: the technique of each node; null: plainly.
   Result<std::string> write(const Choices& choice, const std::string& about);
 
@@ -85,7 +88,7 @@ class Writer {
   const ops::Graph& graph_;
   std::filesystem::path folder_;  // kernels/cuda
   std::map<std::string, Expression> expressions_;
-  bool prefers_references_ = false;
+  bool prefers_references_ = false, names_parts_ = false;
   std::set<std::string> included_;
   std::map<int, std::string> arguments_;  // of a launch, by slot
   std::map<int, std::size_t> outputs_;    // of the graph, by slot

@@ -1,5 +1,6 @@
 #include "targets/cuda/emulated/device.h"
 
+#include "compose/parts.h"
 #include "targets/cuda/emulated/source.h"
 
 namespace kw::cuda {
@@ -10,7 +11,8 @@ Result<std::unique_ptr<targets::Device>> EmulatedCuda::open() {
 }
 
 Result<std::unique_ptr<const targets::Built>> EmulatedCuda::build(const targets::Source& source, const Choice& choice) {
-  KW_TRY(std::string text, emulated_source(source.text));
+  KW_TRY(const std::string whole, compose::with_parts_inlined(source.text, cpu::safe_name(source.name)));
+  KW_TRY(std::string text, emulated_source(whole));
   // The compiler and flags that a CUDA kernel chooses are NVRTC's.
   Choice host = choice;
   host.compiler = "g++";
