@@ -12,7 +12,8 @@ Its part of the protocol of worker.py differs from that of the CPU's rivals, sin
 
 Both sides of a comparison are timed alike (src/targets/cuda/worker/launcher.h): calls as one graph between two events while something
 that was queued before hides the host, or with `cold` each call alone after as many bytes were overwritten as the cache cannot hold.
-A call as called is one from Python, on a GPU that waits for it. Products and convolutions of float32 are of float32: no TF32.
+A call as called is one from Python, on a GPU that waits for it. Products and convolutions of float32 are of float32, and of TF32 only
+where the task allows it to kernels too (`tf32` of load).
 """
 
 import ctypes
@@ -32,9 +33,9 @@ EMPTY_LAPS = 7
 LARGE_BYTES = 1 << 30  # outputs above that are not kept in PyTorch's cache: kernels and references need the memory
 
 
-def set_up():
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+def set_up(tf32):
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = tf32
     # Sums of 16-bit products in float32, as kernels must have them.
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
@@ -93,7 +94,7 @@ class GpuSide:
 
     def load(self, command):
         self.forget()
-        set_up()
+        set_up(command["tf32"])
         torch._dynamo.reset()
         self.device = torch.device("cuda", 0)
         self.stream = self.stream or torch.cuda.Stream()
