@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 #include <sys/wait.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -401,6 +402,7 @@ int main_of(std::vector<std::string> words) {
     ++failed;
     fmt::print("{}: {} right, {} wrong, {} without a reference\n  {}\n", name, tally.right, tally.wrong,
                tally.not_checked, tally.example);
+    std::fflush(stdout);
   }
   fmt::print("{} names: {} failed, {} without a plain kernel; {} cases right, {} sources compiled", names.size(),
              failed, missing, right, compiler.count());
