@@ -25,8 +25,10 @@
 //                                      size: in how many tasks it is faster, and how many times
 //   kw_cuda_bench speed                seconds a candidate with 100 pairs, alone
 //
-// TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench). Prints the failures and one line of
-// figures.
+// TASK PART: only tasks whose name holds it (L1_ for level 1 of kernelbench); L1_@bfloat16 takes them in that
+// precision. Prints the failures and one line of figures. --log FILE after that: each result is written there at once,
+// and tasks that it already has are not done again; with --within SECONDS no task is begun after that time. So a run
+// goes on where a lent machine's time ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,8 +36,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -62,32 +69,62 @@ double since_s(Clock::time_point begin) { return std::chrono::duration<double>(C
 
 const char* device = "cuda:0";  // or the emulated GPU, in the mode of that name
 
-std::vector<Task> tasks_with(const std::string& part) {
+std::string log_file;                                     // --log; empty: none
+double most_s = std::numeric_limits<double>::infinity();  // --within
+
+std::vector<Task> tasks_with(const std::string& wanted) {
+  const std::size_t at = std::min(wanted.find('@'), wanted.size());
+  const std::string part = wanted.substr(0, at), precision = wanted.substr(at);
   std::vector<Task> found;
   const auto suites = suites::installed_suites();
   if (!suites.ok()) return found;
   for (const suites::Suite& suite : *suites) {
     for (const Task& task : suite.tasks) {
-      if (task.name.find(part) != std::string::npos) found.push_back(task);
+      if (task.name.find(part) == std::string::npos) continue;
+      if (precision.empty()) {
+        found.push_back(task);
+      } else if (auto other = suites::find_task(task.name + precision); other.ok()) {
+        found.push_back(*std::move(other));
+      }
     }
   }
   return found;
 }
 
+// Results of an earlier sitting, by task.
+std::map<std::string, std::string> logged_results() {
+  std::map<std::string, std::string> results;
+  std::ifstream lines(log_file);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find(' ');
+    if (at != std::string::npos) results[line.substr(0, at)] = line.substr(at + 1);
+  }
+  return results;
+}
+
+std::vector<std::string> all_results;  // of the last for_all, those of an earlier sitting among them
+
 // f(task) for all tasks from several threads; what it returns is counted, by its first word, and printed where it says
-// more than that.
+// more than that. It stays one line.
 int for_all(const std::vector<Task>& tasks, unsigned threads, const std::function<std::string(const Task&)>& f) {
   std::atomic<std::size_t> next = 0;
   std::map<std::string, int> counts;
   std::mutex lock;
+  const std::map<std::string, std::string> earlier = logged_results();
+  std::ofstream log(log_file, std::ios::app);
   const auto begin = Clock::now();
   const auto work = [&] {
     for (std::size_t i = next++; i < tasks.size(); i = next++) {
-      const std::string result = f(tasks[i]);
+      const auto known = earlier.find(tasks[i].name);
+      const bool is_late = known == earlier.end() && since_s(begin) > most_s;
+      std::string result = known != earlier.end() ? known->second : is_late ? "left" : f(tasks[i]);
+      std::ranges::replace(result, '\n', ' ');
       const std::lock_guard guard(lock);
       ++counts[result.substr(0, result.find(' '))];
+      if (known == earlier.end() && !is_late) log << tasks[i].name << " " << result << std::endl;
       if (result.find(' ') != std::string::npos) fmt::print("{:<40} {}\n", tasks[i].name, result);
       std::fflush(stdout);
+      all_results.push_back(std::move(result));
     }
   };
   std::vector<std::jthread> workers;
@@ -97,7 +134,7 @@ int for_all(const std::vector<Task>& tasks, unsigned threads, const std::functio
   for (const auto& [name, count] : counts) fmt::print(" {} {}", name, count);
   fmt::print("\n");
   const bool any_wrong = counts.contains("failed") || counts.contains("wrong") || counts.contains("error");
-  return !any_wrong && (counts.contains("right") || counts.contains("built")) ? 0 : 1;
+  return !any_wrong && !counts.contains("left") && (counts.contains("right") || counts.contains("built")) ? 0 : 1;
 }
 
 // The first task that has an operator which none before it has, and so on: each operator is in one of them.
@@ -305,7 +342,6 @@ int beside_torch(judge::Judge& judge, const std::vector<Task>& tasks) {
   if (!all.ok()) return 2;
   std::vector<std::unique_ptr<rivals::OnGpu>> frameworks;
   for (const rivals::RivalFile& rival : *all) frameworks.push_back(std::make_unique<rivals::OnGpu>(rival, 0));
-  std::map<std::string, std::vector<double>> ratios;
   const int code = for_all(tasks, 1, [&](const Task& task) -> std::string {
     const auto graph = ops::resolve(task);
     if (!graph.ok()) return "error " + short_of(graph.error().message);
@@ -320,13 +356,19 @@ int beside_torch(judge::Judge& judge, const std::vector<Task>& tasks) {
     std::string text = fmt::format("right {:.4f} ms cold", verdict->time_ns.value_or(0) / 1e6);
     if (verdict->roof_fraction) text += fmt::format(", {:.0f} % of the roof", 100 * *verdict->roof_fraction);
     for (const Speedup& speedup : verdict->speedups) {
-      ratios[speedup.rival].push_back(speedup.median);
       text += fmt::format(", {} {:.3f} (warm {:.3f}, as called {:.3f})", speedup.rival, speedup.median,
                           speedup.warm ? speedup.warm->median : 0, speedup.called ? speedup.called->median : 0);
     }
     for (const LeftOut& left : verdict->left_out) text += fmt::format(", no {}: {}", left.rival, short_of(left.why));
     return text;
   });
+  std::map<std::string, std::vector<double>> ratios;
+  static const std::regex rival(R"(, (\w+) ([0-9.]+) \(warm)");
+  for (const std::string& result : all_results) {
+    for (std::sregex_iterator at(result.begin(), result.end(), rival), end; at != end; ++at) {
+      ratios[(*at)[1]].push_back(std::atof((*at)[2].str().c_str()));
+    }
+  }
   for (const auto& [name, list] : ratios) {
     double logs = 0;
     for (const double ratio : list) logs += std::log(ratio);
@@ -337,7 +379,19 @@ int beside_torch(judge::Judge& judge, const std::vector<Task>& tasks) {
   return code;
 }
 
-int run(const std::vector<std::string>& words) {
+int run(std::vector<std::string> words) {
+  for (std::size_t i = 0; i + 1 < words.size();) {
+    if (words[i] != "--log" && words[i] != "--within") {
+      ++i;
+      continue;
+    }
+    if (words[i] == "--log") {
+      log_file = words[i + 1];
+    } else {
+      most_s = std::atof(words[i + 1].c_str());
+    }
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i), words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+  }
   const std::string mode = words.empty() ? "" : words[0];
   if (mode.starts_with("emulated")) device = "cuda:emulated";
   of_techniques = mode.ends_with("drafts") || mode == "large" || mode == "beside-torch";
@@ -383,7 +437,7 @@ int run(const std::vector<std::string>& words) {
   if (mode == "speed") return speed(*judge);
   fmt::print(stderr,
              "kw_cuda_bench build|build-each|drafts|plain|judged-drafts|wide|emulated|emulated-drafts|emulated-wide|"
-             "torch|torch_compile|large|beside-torch|noise|speed [TASK PART]\n");
+             "torch|torch_compile|large|beside-torch|noise|speed [TASK PART] [--log FILE] [--within SECONDS]\n");
   return 2;
 }
 

@@ -6,8 +6,11 @@
 // Writes TASK.cubin and TASK.json: the plan, the tensors with their values or spreads, and the nodes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <thread>
 
 #include "base/json.h"
 #include "runs/drafts.h"
@@ -102,9 +105,13 @@ Status write_one(cuda::Builder& builder, const Task& task, const Settings& setti
       .shared_bytes = 227 << 10, .scratch_bytes = std::int64_t{32} << 30, .kept_bytes = std::int64_t{8} << 30};
   KW_TRY(auto planned, runner->plan(instance, constants, limits, deadline));
   if (const auto* reason = std::get_if<Reason>(&planned)) return fail("{}", text_of(*reason));
-  const Json all{{"task", task.name},           {"draft", drafts.front().technique},
-                 {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)},
-                 {"nodes", std::move(nodes)},   {"plan", cuda::json_of(std::get<cuda::Plan>(planned))}};
+  const Json all{{"task", task.name},
+                 {"draft", drafts.front().technique},
+                 {"tf32", task.precision == Precision::tf32},
+                 {"inputs", std::move(inputs)},
+                 {"outputs", std::move(outputs)},
+                 {"nodes", std::move(nodes)},
+                 {"plan", cuda::json_of(std::get<cuda::Plan>(planned))}};
   std::ofstream(folder + "/" + stem + ".json") << all.dump();
   std::ofstream(folder + "/" + stem + ".cubin", std::ios::binary) << built->cubin;
   fmt::print("{:<50} {}\n", stem, drafts.front().technique);
@@ -120,7 +127,11 @@ int run(const std::vector<std::string>& words) {
                builder.ok() ? "" : "\n" + builder.error().message);
     return 2;
   }
-  int failed = 0;
+  struct Wanted {
+    Task task;
+    Settings settings;
+  };
+  std::vector<Wanted> all;
   for (std::size_t i = 1; i < words.size(); ++i) {
     Settings settings;
     std::string name = words[i];
@@ -128,18 +139,32 @@ int run(const std::vector<std::string>& words) {
       const std::string one = name.substr(comma + 1);
       settings.emplace_back(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
     }
-    const bool all = name.ends_with('*');
-    if (all) name.pop_back();
+    if (!name.ends_with('*')) {
+      const auto task = suites::find_task(name);
+      if (!task.ok()) return fmt::print(stderr, "{}\n", task.error().message), 2;
+      all.push_back({*task, settings});
+      continue;
+    }
+    name.pop_back();
     for (const suites::Suite& suite : *suites) {
       for (const Task& task : suite.tasks) {
-        if (all ? !task.name.starts_with(name) : task.name != name) continue;
-        if (const Status wrote = write_one(*builder, task, settings, words[0]); !wrote.ok()) {
-          fmt::print("{:<50} failed: {}\n", task.name, wrote.error().message);
-          ++failed;
-        }
+        if (task.name.starts_with(name)) all.push_back({task, settings});
       }
     }
   }
+  std::atomic<std::size_t> next = 0;
+  std::atomic<int> failed = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++) {
+      if (const Status wrote = write_one(*builder, all[i].task, all[i].settings, words[0]); !wrote.ok()) {
+        fmt::print("{:<50} failed: {}\n", all[i].task.name, wrote.error().message);
+        ++failed;
+      }
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1U); ++i) workers.emplace_back(work);
+  workers.clear();
   return failed == 0 ? 0 : 1;
 }
 

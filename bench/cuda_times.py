@@ -2,7 +2,8 @@
 
     python3 bench/cuda_times.py FOLDER [SECONDS]
 
-A line a task: our median time with a cold L2 (256 MiB are overwritten before each call) and eager's, TF32 off on both sides;
+A line a task: our median time with a cold L2 (256 MiB are overwritten before each call) and eager's, TF32 off on both sides but in
+tasks of that precision (NAME@tf32);
 bytes of inputs and outputs per second as a share of 4.3 TB/s; and how far the results lie from eager's, in units of the
 root of their mean square. The kernels are launched as the plan says, by the driver. Needs PyTorch with a GPU.
 """
@@ -17,8 +18,8 @@ import time
 import torch
 import torch.nn.functional as F
 
-torch.backends.cuda.matmul.allow_tf32 = False
-torch.backends.cudnn.allow_tf32 = False
+torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False  # sums in float32
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
 TYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "bfloat16": torch.bfloat16,
          "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "uint8": torch.uint8,
          "bool": torch.bool}
@@ -218,6 +219,7 @@ def difference(ours, theirs):
 def measure(driver, path):
     with open(path) as file:
         task = json.load(file)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = task["tf32"]
     torch.manual_seed(1)
     pairs = [drawn(one) for one in task["inputs"]]
     tensors, known = [one for one, _ in pairs], [one for _, one in pairs]

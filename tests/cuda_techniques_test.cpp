@@ -7,6 +7,7 @@
 #include "judge/judge.h"
 #include "runs/drafts.h"
 #include "suites/catalog.h"
+#include "suites/suite.h"
 #include "targets/cuda/emulated/source.h"
 #include "targets/cuda/groups.h"
 
@@ -94,6 +95,43 @@ TEST(SlowCudaTechniques, AreRightWithTheirNeighbours) {
   for (const char* name : {"L2_1_Conv2D_ReLU_BiasAdd", "MaskedSoftmax_vit", "AddRMSNorm_prompt", "SwiGLU_prompt"}) {
     expect_right_first_draft(*judge, small_task(name, 9));
   }
+}
+
+// Opsets before 11 have no inputs for them.
+TEST(SlowCudaTechniques, ClipToLimitsThatAreAttributes) {
+  auto judge = judge::Judge::open(kEmulatedGpu);
+  ASSERT_TRUE(judge.ok()) << judge.error().message;
+  const auto suite = suites::parse_suite(R"toml(suite = "s"
+about = "for a test"
+[[task]]
+name = "ClipOfOpset7"
+category = "Activation"
+opset = 7
+inputs = ["x: float32[N=40]"]
+nodes = ["p = Clip<min=-0.5, max=0.25>(x)", "y = Clip<max=0.0>(p)"]
+)toml",
+                                         "s.toml");
+  ASSERT_TRUE(suite.ok()) << suite.error().message;
+  expect_right_first_draft(*judge, suite->tasks[0]);
+}
+
+TEST(CudaTechniques, AreThoseOfATasksPrecision) {
+  for (const auto& [precision, technique] : {std::pair("bfloat16", "product_half"),
+                                             std::pair("float16", "product_half"), std::pair("tf32", "product_tf32")}) {
+    const auto draft = first_draft(*suites::find_task(fmt::format("L1_1_Matmul_square@{}", precision)));
+    ASSERT_TRUE(draft.ok()) << draft.error().message;
+    EXPECT_NE(draft->find(technique), std::string::npos) << precision;
+  }
+  EXPECT_EQ(first_draft(*suites::find_task("L1_1_Matmul_square"))->find("product_tf32"), std::string::npos);
+}
+
+// By the judge: operands that both lie the other way.
+TEST(SlowCudaTechniques, MultiplyInBfloat16) {
+  auto judge = judge::Judge::open(kEmulatedGpu);
+  ASSERT_TRUE(judge.ok()) << judge.error().message;
+  Task task = *suites::find_task("L1_18_Matmul_transposed_both@bfloat16");
+  task.lengths = {{"M", 20}, {"K", 40}, {"N", 30}};
+  expect_right_first_draft(*judge, task);
 }
 
 // Sums that are long enough for them: of both operands the other way round, and of a convolution of eight phases.

@@ -37,11 +37,6 @@ __device__ inline float Clip(float a, Low low, High high) {
   if constexpr (sizeof(High) == sizeof(float)) a = a > high ? high : a;
   return a;
 }
-__device__ inline float Clip(float a) { return a; }
-template <class Low>
-__device__ inline float Clip(float a, Low low) {
-  return Clip(a, low, Absent());
-}
 __device__ inline float Cos(float a) { return cosf(a); }
 __device__ inline float Cosh(float a) { return coshf(a); }
 __device__ inline float Div(float a, float b) { return a / b; }

@@ -12,6 +12,8 @@ DTYPES = {
     1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,
     10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64,
 }
+BFLOAT16 = 16
+BFLOAT16_BITS = np.dtype("V2")  # numpy has no such numbers: two bytes without a meaning
 
 
 def varint(data, at):
@@ -63,6 +65,13 @@ def floats(value):
     return list(struct.unpack(f"<{len(value) // 4}f", value))
 
 
+def widened(array):
+    """An array of bfloat16 as float32, others as they are."""
+    if array.dtype != BFLOAT16_BITS:
+        return array
+    return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
 def tensor(data):
     """Its name and its array."""
     dims, values, name, kind, raw = [], [], "", 1, None
@@ -81,6 +90,9 @@ def tensor(data):
             raw = value
         elif number == 10:
             values += struct.unpack(f"<{len(value) // 8}d", value)
+    if kind == BFLOAT16:
+        bits = np.frombuffer(raw, np.uint16) if raw is not None else np.array(values, np.uint16)
+        return name, bits.reshape(dims).copy().view(BFLOAT16_BITS)
     if kind not in DTYPES:
         raise ValueError(f"no type for the tensor {name}")
     dtype = np.dtype(DTYPES[kind])

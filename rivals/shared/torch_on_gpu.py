@@ -12,7 +12,8 @@ Its part of the protocol of worker.py differs from that of the CPU's rivals, sin
 
 Both sides of a comparison are timed alike (src/targets/cuda/worker/launcher.h): calls as one graph between two events while something
 that was queued before hides the host, or with `cold` each call alone after as many bytes were overwritten as the cache cannot hold.
-A call as called is one from Python, on a GPU that waits for it. Products and convolutions of float32 are of float32: no TF32.
+A call as called is one from Python, on a GPU that waits for it. Products and convolutions of float32 are of float32, and of TF32 only
+where the task allows it to kernels too (`tf32` of load).
 """
 
 import ctypes
@@ -29,12 +30,13 @@ MOST_COLD_CALLS = 4  # of a lap
 # Twice on another stream before a capture, as libraries choose and allocate at first.
 WARM_UP_CALLS = 2
 EMPTY_LAPS = 7
+worker.TYPES["bfloat16"] = onnx_reader.BFLOAT16_BITS  # numpy has no such numbers: they pass as bits
 LARGE_BYTES = 1 << 30  # outputs above that are not kept in PyTorch's cache: kernels and references need the memory
 
 
-def set_up():
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+def set_up(tf32):
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = tf32
     # Sums of 16-bit products in float32, as kernels must have them.
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
@@ -72,6 +74,19 @@ class Drawing:
         self.must(self.driver.cuLaunchKernel(self.kernel, blocks, 1, 1, self.THREADS, 1, 1, 0, stream, places, None))
 
 
+def torch_of(array):
+    """The same memory as PyTorch has it."""
+    if array.dtype == onnx_reader.BFLOAT16_BITS:
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def array_of(tensor):
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).cpu().numpy().view(onnx_reader.BFLOAT16_BITS)
+    return tensor.cpu().numpy()
+
+
 class Call:
     def __init__(self, inputs, outputs):
         self.sources, self.places = inputs, outputs  # in the shared memory; of inputs that are drawn: their words
@@ -93,7 +108,7 @@ class GpuSide:
 
     def load(self, command):
         self.forget()
-        set_up()
+        set_up(command["tf32"])
         torch._dynamo.reset()
         self.device = torch.device("cuda", 0)
         self.stream = self.stream or torch.cuda.Stream()
@@ -101,8 +116,9 @@ class GpuSide:
         self.names, self.outputs = command["inputs"], command["outputs"]
         # Weights stand in the model without their values, which come with the calls.
         constants = {name: array for name, array in constants.items() if name not in self.names}
-        self.constants = {name: torch.from_numpy(array).to(self.device) for name, array in constants.items()}
-        self.graph = torch_graph.Graph(nodes, constants, self.outputs, numbers_in_program=True)
+        self.constants = {name: torch_of(array).to(self.device) for name, array in constants.items()}
+        numbers = {name: onnx_reader.widened(array) for name, array in constants.items()}
+        self.graph = torch_graph.Graph(nodes, numbers, self.outputs, numbers_in_program=True)
         self.copies = None
         self.function = None
         return {"folded": ""}
@@ -139,7 +155,7 @@ class GpuSide:
 
     def placed(self, source, i):
         if not isinstance(source, str):
-            return torch.from_numpy(source).to(self.device)
+            return torch_of(source).to(self.device)
         tensor = torch.empty(self.types[i]["shape"], dtype=torch.float32, device=self.device)
         self.drawing.draw(tensor, source)
         return tensor
@@ -177,7 +193,7 @@ class GpuSide:
                 if isinstance(call.sources[i], str):
                     self.drawing.draw(tensor, call.sources[i])
                 else:
-                    tensor.copy_(torch.from_numpy(call.sources[i]))
+                    tensor.copy_(torch_of(call.sources[i]))
 
     def graph_of(self, first, count):
         """Calls in a row, as one graph; its outputs stay where they are."""
@@ -251,10 +267,10 @@ class GpuSide:
         call, shapes = self.calls[command["call"]], []
         for place, one in zip(call.places, call.made, strict=True):
             if list(one.shape) == list(place.shape):
-                torch.from_numpy(place).copy_(one)  # straight there: it may be gigabytes
+                torch_of(place).copy_(one)  # straight there: it may be gigabytes
                 shapes.append(list(one.shape))
             else:
-                shapes.append(worker.put(place, one.cpu().numpy()))
+                shapes.append(worker.put(place, array_of(one)))
         return {"shapes": shapes}
 
     def is_lost(self):

@@ -59,7 +59,7 @@ std::set<DType> types_of(const ops::Graph& graph, const ops::GraphNode& node) {
 }
 
 std::map<std::string, std::int64_t> facts_of(const ops::Graph& graph, const ops::GraphNode& node) {
-  std::map<std::string, std::int64_t> facts;
+  std::map<std::string, std::int64_t> facts{{"tf32", node.call.precision == Precision::tf32}};
   for (const auto& [name, value] : node.call.attributes) {
     if (const auto* one = std::get_if<std::int64_t>(&value)) facts[name] = *one;
     if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {

@@ -16,7 +16,8 @@
 //
 // Facts: the node's integer attributes by their names (`group`), lists of them by name and place (`kernel_shape0`),
 // `rank0` and `constant0` of each input (-1 where it is left out), `inputs`, `outputs`: how many of them anybody wants,
-// `size0`: how many elements an input has, `length0_1`: how long its axis 1 is, and `last0`: its last one.
+// `size0`: how many elements an input has, `length0_1`: how long its axis 1 is, and `last0`: its last one; `tf32`:
+// whether the task allows TF32.
 #pragma once
 
 #include <filesystem>

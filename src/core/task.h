@@ -72,6 +72,13 @@ struct Output {
   std::vector<Length> lengths;
 };
 
+// What products and convolutions of a task may be computed in; all else keeps its tensors' types. Those of float16 and
+// bfloat16 have sums in float32 in any case.
+enum class Precision {
+  of_types,
+  tf32,  // factors of float32 may lose all but ten bits of their fraction, as tensor cores read them
+};
+
 struct Task {
   std::string name;
   std::string suite;
@@ -81,6 +88,7 @@ struct Task {
   std::string note;        // what a reader should know
   std::string degenerate;  // which wrong answers pass and why nothing can be done about it; empty: none do
   int opset = 17;
+  Precision precision = Precision::of_types;
   double tolerance = 1;  // times the bound that is derived from the operators
   Lengths lengths;       // the named lengths with the task's own values
   std::vector<Value> values;

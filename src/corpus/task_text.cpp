@@ -135,6 +135,7 @@ std::string written_text(const Task& task) {
   for (const Output& output : task.outputs) text += writer.output(output) + "\n";
   for (const Node& node : task.nodes) text += TaskWriter::node(node) + "\n";
   if (task.opset != opset_of_nodes(task)) text += fmt::format("opset {}\n", task.opset);
+  if (task.precision == Precision::tf32) text += "precision tf32\n";
   if (task.tolerance != 1) text += fmt::format("tolerance {}\n", task.tolerance);
   return text;
 }
@@ -158,6 +159,10 @@ Status take_task_line(const suites::Piece& piece, std::string_view word, Task& t
     task.nodes.push_back(std::move(node));
     return {};
   }
+  if (word == "precision" && piece.text == "tf32") {
+    task.precision = Precision::tf32;
+    return {};
+  }
   if (word == "opset" || word == "tolerance") {
     const std::string digits(piece.text);
     char* end = nullptr;
@@ -172,7 +177,7 @@ Status take_task_line(const suites::Piece& piece, std::string_view word, Task& t
     }
     return {};
   }
-  return fail("{}: a line of a task begins with input, weight, constant, output, node, opset or tolerance",
+  return fail("{}: a line of a task begins with input, weight, constant, output, node, opset, tolerance or precision",
               piece.place(0));
 }
 

@@ -23,6 +23,7 @@ std::string text_of_lengths(const std::vector<Length>& lengths) {
 // All that makes a task another one.
 std::string text_of_task(const Task& task) {
   std::string text = fmt::format("task {} opset {} tolerance {}\n", task.name, task.opset, task.tolerance);
+  if (task.precision == Precision::tf32) text += "precision tf32\n";
   for (const auto& [name, value] : task.lengths) text += fmt::format("length {}={}\n", name, value);
   for (const Value& value : task.values) {
     text += fmt::format("value {} {} {}{}{}", value.name, static_cast<int>(value.role), name_of(value.dtype),

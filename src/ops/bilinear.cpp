@@ -1,5 +1,8 @@
 #include "ops/bilinear.h"
 
+#include <bit>
+#include <limits>
+
 namespace kw::ops {
 namespace {
 
@@ -38,6 +41,19 @@ void add_scaled_rows(const double* scales, std::int64_t depth, const double* row
     }
     for (; i < count; ++i) y[i] += s * r[i];
   }
+}
+
+std::vector<double> lost_in_tf32(const std::vector<double>& factors, bool rounded) {
+  constexpr std::uint32_t kDropped = 0x1fff, kHalf = 0x1000;
+  std::vector<double> lost(factors.size());
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!std::isfinite(factors[i])) continue;
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(factors[i]));
+    const float kept = std::bit_cast<float>((rounded ? bits + kHalf : bits) & ~kDropped);
+    const bool is_small = std::fabs(factors[i]) < std::numeric_limits<float>::min();
+    lost[i] = (is_small || !std::isfinite(kept) ? 0.0 : static_cast<double>(kept)) - factors[i];
+  }
+  return lost;
 }
 
 }  // namespace kw::ops

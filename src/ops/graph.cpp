@@ -205,6 +205,7 @@ class Resolver {
     Call& call = result.call;
     call.op = find_op(node.op);
     call.opset = graph_.task->opset;
+    call.precision = graph_.task->precision;
     if (!call.op) {
       std::vector<std::string> names;
       for (const Op& op : all_ops()) names.push_back(op.name);

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "core/attributes.h"
+#include "core/task.h"
 #include "core/tensor.h"
 #include "ops/wide_tensor.h"
 
@@ -66,6 +67,7 @@ struct OutputSpec {
 struct Call {
   const Op* op = nullptr;
   int opset = 17;
+  Precision precision = Precision::of_types;
   Attributes attributes;
   std::vector<std::optional<TensorType>> inputs;  // none: left out
   std::vector<const Tensor*> constants;           // as long as inputs; null: not known before the call

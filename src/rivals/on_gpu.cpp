@@ -82,8 +82,10 @@ FrameworkStatus OnGpu::enter(const targets::Instance& instance, int) {
   if (const Status written = write_file(file, *model); !written.ok()) {
     return failed(FrameworkFailure::Kind::crashed, written.error().message);
   }
-  FrameworkStatus outcome = ask({{"do", "load"}, {"model", file.string()}, {"inputs", inputs}, {"outputs", outputs}},
-                                nullptr, patience_.start, &answer);
+  const bool tf32 = instance.graph.task->precision == Precision::tf32;
+  FrameworkStatus outcome =
+      ask({{"do", "load"}, {"model", file.string()}, {"inputs", inputs}, {"outputs", outputs}, {"tf32", tf32}}, nullptr,
+          patience_.start, &answer);
   std::error_code error;
   fs::remove(file, error);
   return outcome;

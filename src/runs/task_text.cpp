@@ -198,6 +198,7 @@ void print(const Task& task, const ops::Graph& graph, const Example& example, co
   }
   const Cost cost = ops::cost_of(graph);
   out << fmt::format("\ntolerance  {}\n", tolerance_text(example));
+  if (task.precision == Precision::tf32) out << "precision  products of float32 may be computed in TF32\n";
   out << fmt::format("work       {}, {} moved at least ({:.2g} flop/B)\n", with_unit(cost.flops, "flop"),
                      with_unit(cost.bytes(), "B"), cost.bytes() > 0 ? cost.flops / cost.bytes() : 0);
   if (least.ok()) {
@@ -224,6 +225,7 @@ Json as_json(const Task& task, const ops::Graph& graph, const Example& example,
   json["lengths"] = task.lengths;
   json["opset"] = task.opset;
   json["tolerance"] = tolerance_text(example);
+  json["precision"] = task.precision == Precision::tf32 ? "tf32" : "of_types";
   json["least_time_ns"] = least.ok() ? Json(least->ns()) : Json(nullptr);
   json["note"] = task.note;
   json["degenerate"] = task.degenerate;

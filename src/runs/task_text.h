@@ -28,8 +28,8 @@ struct TaskTextParts {
 // Meaning, tensors, tolerance, cost and a worked example on the smallest shape: what `kw show` prints.
 Result<std::string> task_as_text(const Task& task, const std::string& device = targets::usual_device(),
                                  const TaskTextParts& parts = {});
-// The same as one object: the keys of summary_of and nodes, meaning, lengths, opset, tolerance, least_time_ns, note,
-// degenerate, example.
+// The same as one object: the keys of summary_of and nodes, meaning, lengths, opset, tolerance, precision,
+// least_time_ns, note, degenerate, example.
 Result<std::string> task_as_json(const Task& task, const std::string& device = targets::usual_device());
 
 }  // namespace kw::runs

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
+#include <utility>
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "core/dtype.h"
+#include "ops/retyped.h"
 #include "suites/onnx_task.h"
 
 namespace kw::suites {
@@ -158,16 +163,42 @@ Result<std::vector<std::string>> categories_named(const std::vector<Suite>& suit
   return found;
 }
 
+namespace {
+
+// "Gemm@tf32" in two; without an @ the second is empty.
+std::pair<std::string, std::string> split_precision(const std::string& name) {
+  const std::size_t at = name.rfind('@');
+  if (at == std::string::npos || name.find_first_of("/.:", at) != std::string::npos) return {name, ""};
+  return {name.substr(0, at), name.substr(at + 1)};
+}
+
+Result<Task> in_precision(const Task& task, const std::string& precision) {
+  Task other = task;
+  if (precision == "tf32") {
+    other.precision = Precision::tf32;
+  } else if (precision == "float16" || precision == "bfloat16") {
+    other = ops::retyped(task, *dtype_named(precision));
+  } else {
+    return fail("{}@{}: a task is taken in another precision with @tf32, @float16 or @bfloat16", task.name, precision);
+  }
+  other.name += "@" + precision;
+  return other;
+}
+
+}  // namespace
+
 Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& wanted) {
   if (wanted.empty()) return all;
-  std::set<std::string> chosen;
+  std::map<std::string, std::string> chosen;  // with the precision, where it is said
   std::istringstream words(wanted);
-  for (std::string word; std::getline(words, word, ',');) {
+  for (std::string written; std::getline(words, written, ',');) {
+    std::string word, precision;
+    std::tie(word, precision) = split_precision(written);
     const auto choose = [&](const auto& fits) {
       bool any = false;
       for (const Task& task : all) {
         if (!fits(task)) continue;
-        chosen.insert(task.name);
+        chosen[task.name] = precision;
         any = true;
       }
       return any;
@@ -190,6 +221,11 @@ Result<std::vector<Task>> tasks_named(std::vector<Task> all, const std::string& 
     return fail("no task or category is called '{}'{}; `kw tasks` lists them", word, nearest_hint(word, names));
   }
   std::erase_if(all, [&](const Task& task) { return !chosen.contains(task.name); });
+  for (Task& task : all) {
+    if (const std::string& precision = chosen[task.name]; !precision.empty()) {
+      KW_TRY(task, in_precision(task, precision));
+    }
+  }
   return all;
 }
 
@@ -256,6 +292,10 @@ Result<Task> find_written_task(const std::string& name) {
 }  // namespace
 
 Result<Task> find_task(const std::string& name, const Lengths& dims) {
+  if (const auto [bare, precision] = split_precision(name); !precision.empty()) {
+    KW_TRY(const Task task, find_task(bare, dims));
+    return in_precision(task, precision);
+  }
   if (const auto [file, node] = split_onnx(name); !file.empty()) return task_of_onnx(file, node, dims);
   KW_TRY(Task task, find_written_task(name));
   return with_lengths(std::move(task), dims);

@@ -40,6 +40,25 @@ TEST(TasksNamed, ANameGoesBeforeACategoryThatBeginsSo) {
   EXPECT_EQ(chosen("convo"), "Conv Conv3D");
 }
 
+TEST(TasksNamed, AreTakenInAnotherPrecision) {
+  EXPECT_EQ(chosen("Relu@tf32,Tan"), "Relu@tf32 Tan");
+  EXPECT_EQ(chosen("Conv*@bfloat16"), "Conv@bfloat16 Conv3D@bfloat16");
+  EXPECT_TRUE(chosen("Relu@fp8").starts_with("error: Relu@fp8: ")) << chosen("Relu@fp8");
+}
+
+TEST(FindTask, TakesATaskInAnotherPrecision) {
+  const auto tf32 = find_task("L1_1_Matmul_square@tf32", {{"N", 8}});
+  ASSERT_TRUE(tf32.ok()) << tf32.error().message;
+  EXPECT_EQ(tf32->name, "L1_1_Matmul_square@tf32");
+  EXPECT_EQ(tf32->precision, Precision::tf32);
+  EXPECT_EQ(tf32->values[0].dtype, DType::float32);
+  const auto half = find_task("L2_1_Conv2D_ReLU_BiasAdd@bfloat16");
+  ASSERT_TRUE(half.ok()) << half.error().message;
+  EXPECT_EQ(half->precision, Precision::of_types);
+  for (const Value& value : half->values) EXPECT_EQ(value.dtype, DType::bfloat16) << value.name;
+  EXPECT_FALSE(find_task("Relu@double").ok());
+}
+
 TEST(TasksNamed, AreFoundInAnyCase) {
   EXPECT_EQ(chosen("relu"), "Relu");
   EXPECT_EQ(chosen("conv*"), "Conv Conv3D");

@@ -102,7 +102,7 @@ class Reader {
 
   Result<Task> read_task(const toml::table& table) const {
     KW_CHECK(only_these_keys(table, {"name", "category", "inputs", "weights", "constants", "nodes", "outputs", "note",
-                                     "degenerate", "tolerance", "opset"}));
+                                     "degenerate", "tolerance", "opset", "precision"}));
     Task task;
     task.place = place(table);
     KW_TRY(task.name, required_text(table, "name"));
@@ -127,6 +127,10 @@ class Reader {
         return error(*node, "'tolerance' multiplies the derived bound: a number from 1 to 1e6");
       }
       task.tolerance = *value;
+    }
+    if (const toml::node* node = table.get("precision")) {
+      if (node->value<std::string>() != "tf32") return error(*node, "'precision' is \"tf32\", or that of the types");
+      task.precision = Precision::tf32;
     }
     if (const toml::node* node = table.get("opset")) {
       const auto value = node->value_exact<std::int64_t>();

@@ -22,6 +22,7 @@
 //           'texts', lists of them, or names of lengths. `_` stands for an output or input that is left out.
 // outputs   names; the last node's outputs if absent. NAME: TYPE[LENGTHS] where an operator cannot tell (Range).
 // opset     if absent, the first from 17 on that has all the operators.
+// precision "tf32": products and convolutions of float32 may be computed in TF32.
 // note, degenerate, tolerance: see core/task.h.
 //
 // A suite may be several files: NAME.toml and NAME-ANYTHING.toml that say the same `suite`.

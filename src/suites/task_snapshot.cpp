@@ -202,6 +202,7 @@ Task task_of(const Json& json) {
   task.degenerate = json.at("degenerate");
   task.opset = json.at("opset");
   task.tolerance = real_of(json.at("tolerance"));
+  if (json.contains("precision")) task.precision = Precision::tf32;
   for (const auto& [name, value] : json.at("lengths").items()) task.lengths[name] = value;
   for (const Json& value : json.at("values")) task.values.push_back(value_of(value));
   for (const Json& node : json.at("nodes")) task.nodes.push_back(node_of(node));
@@ -229,7 +230,9 @@ std::string snapshot_of(const Task& task) {
                {"values", Json::array()},
                {"nodes", Json::array()},
                {"outputs", Json::array()}};
-  if (task.level != 0) json["level"] = task.level;  // others have the snapshots that they always had
+  // Others have the snapshots that they always had.
+  if (task.level != 0) json["level"] = task.level;
+  if (task.precision == Precision::tf32) json["precision"] = "tf32";
   for (const auto& [name, value] : task.lengths) json["lengths"][name] = value;
   for (const Value& value : task.values) json["values"].push_back(json_of(value));
   for (const Node& node : task.nodes) json["nodes"].push_back(json_of(node));

@@ -27,6 +27,12 @@ TEST(TaskSnapshot, GivesBackEveryTaskOfEverySuite) {
   }
 }
 
+TEST(TaskSnapshot, KeepsThePrecision) {
+  const auto kept = task_of_snapshot(snapshot_of(*find_task("Gemm@tf32")));
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  EXPECT_EQ(kept->precision, Precision::tf32);
+}
+
 TEST(TaskSnapshot, KeepsValuesBitForBit) {
   Task task{.name = "x"};
   Value value{.name = "w", .role = Role::weight, .constant = Tensor(DType::float32, Shape{3})};

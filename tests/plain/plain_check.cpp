@@ -2,12 +2,13 @@
 // (kernels/plain), or those of a technique (kernels/TARGET/NAME) wherever it applies.
 //
 //   kw_plain_check COMPILER [--seed N] [--count N] [--set NAME=VALUE]... [--technique NAME | --cuda NAME]
-//                  [--threads N,N...] [OP | task:NAME]...
+//                  [--threads N,N...] [OP | task:NAME | tasks:PART]...
 //
 // --cuda: a technique for GPUs, on the emulated one; of a task all techniques are taken, and its lengths are shortened.
-// Without names, or for the name `serves`: all operators, or all that the technique serves. A case is a random use of
-// the operator, on inputs of every class. With a technique, every second case has its inputs beyond the first as
-// weights, which the kernel may prepare.
+// --cuda drafts tasks:L2_: the first draft of each task whose name holds that, in shapes that an emulated GPU computes
+// in a moment. Without names, or for the name `serves`: all operators, or all that the technique serves. A case is a
+// random use of the operator, on inputs of every class. With a technique, every second case has its inputs beyond the
+// first as weights, which the kernel may prepare.
 // --threads 1,2,3: each case once more with so many threads lent: every bit as with the first number. Then kernels
 // think that small work is worth sharing (the least amounts of parts/threads.h are next to nothing). The kernels are
 // our own, so they run in this process. Those of the suites go through the judge elsewhere.
@@ -15,6 +16,7 @@
 #include <fmt/core.h>
 #include <sys/wait.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -29,6 +31,7 @@
 #include "ops/draw.h"
 #include "ops/graph.h"
 #include "ops/lengths.h"
+#include "ops/retyped.h"
 #include "suites/catalog.h"
 #include "targets/cpu/call_image.h"
 #include "targets/cpu/host/pool.h"
@@ -97,8 +100,17 @@ class Compiler {
   std::map<std::string, Kernel> built_;
 };
 
+bool of_drafts = false;  // for GPUs
+
+Result<std::string> emulated_draft(const ops::Graph& graph) {
+  KW_TRY(const auto all, compose::read_techniques("cuda"));
+  KW_TRY(const auto drafts, compose::drafts_of(graph, all, compose::Parts::inlined, cuda::composed_kernel));
+  return cuda::emulated_source(drafts.front().source);
+}
+
 // The kernel to check; empty where the technique applies to no node.
 Result<std::string> source_of(const ops::Graph& graph, const compose::Technique* technique) {
+  if (of_drafts) return emulated_draft(graph);
   if (technique == nullptr) return compose::plain_kernel(graph);
   std::vector<const compose::Technique*> choice;
   for (const ops::GraphNode& node : graph.nodes) {
@@ -111,11 +123,7 @@ Result<std::string> source_of(const ops::Graph& graph, const compose::Technique*
     return std::move(draft.source);
   }
   // Of several nodes all techniques that there are, as a search begins with them.
-  if (graph.nodes.size() > 1) {
-    KW_TRY(const auto all, compose::read_techniques("cuda"));
-    KW_TRY(const auto drafts, compose::drafts_of(graph, all, compose::Parts::inlined, cuda::composed_kernel));
-    return cuda::emulated_source(drafts.front().source);
-  }
+  if (graph.nodes.size() > 1) return emulated_draft(graph);
   KW_TRY(const compose::Draft draft,
          compose::draft_with(graph, choice, compose::Parts::inlined, cuda::composed_kernel));
   return cuda::emulated_source(draft.source);
@@ -148,6 +156,10 @@ std::string check_once(Compiler& compiler, const compose::Technique* technique, 
                        std::string* not_checked) {
   auto graph = lengths != nullptr ? ops::resolve(task, *lengths) : ops::resolve(task);
   if (!graph.ok()) return graph.error().message;
+  if (of_drafts && ops::cost_of(*graph).flops > kMostEmulated.flops) {
+    *not_checked = "too much for an emulated GPU";
+    return {};
+  }
   const auto source = source_of(*graph, technique);
   if (!source.ok()) return source.error().message;
   if (source->empty()) {
@@ -251,6 +263,17 @@ void count(Tally& tally, const std::string& problem, const std::string& not_chec
 
 constexpr int kMostDraws = 8;  // for one that is served
 
+// Operators are drawn in the usual types and precision: a technique for others gets them in its own.
+Task as_served(const compose::Technique& technique, Task task, int number) {
+  const std::vector<DType>& types = technique.types;
+  const bool is_unusual = !types.empty() && std::ranges::all_of(types, [](DType one) {
+    return one == DType::float16 || one == DType::bfloat16;
+  });
+  if (is_unusual) task = ops::retyped(std::move(task), types[static_cast<std::size_t>(number) % types.size()]);
+  if (technique.when.find("tf32 == 1") != std::string::npos) task.precision = Precision::tf32;
+  return task;
+}
+
 Tally check_op(Compiler& compiler, const compose::Technique* technique, const ops::Op& op, std::uint64_t seed,
                int cases) {
   Tally tally;
@@ -259,6 +282,7 @@ Tally check_op(Compiler& compiler, const compose::Technique* technique, const op
   for (int i = 0; served < cases && i < kMostDraws * cases && tally.wrong < 3; ++i) {
     const ops::Sample sample = op.sample(random);
     Task task = ops::task_of(op, sample);
+    if (technique != nullptr) task = as_served(*technique, std::move(task), i / 2);
     if (technique != nullptr && i % 2 == 1) {
       for (std::size_t k = 1; k < task.values.size(); ++k) {
         if (task.values[k].role == Role::input) task.values[k].role = Role::weight;
@@ -314,6 +338,11 @@ int main_of(std::vector<std::string> words) {
       settings += " -DKW_LEAST_SHARED=128 -DKW_LEAST_SHARED_PRODUCTS=128 -DKW_LONG_ROW=512 -DKW_SET_FUSED_BLOCK=~,64";
     } else if ((words[i] == "--technique" || words[i] == "--cuda") && i + 1 < words.size()) {
       const bool cuda = words[i] == "--cuda";
+      if (cuda && words[i + 1] == "drafts") {
+        of_drafts = true;
+        ++i;
+        continue;
+      }
       auto read = compose::read_technique(*data_folder() / "kernels" / (cuda ? "cuda" : "cpu") /
                                           (words[i + 1] + (cuda ? ".cuh" : ".h")));
       ++i;
@@ -326,6 +355,22 @@ int main_of(std::vector<std::string> words) {
   if (const auto all = std::ranges::find(names, "serves"); technique && all != names.end()) {
     names.erase(all);
     names.insert(names.begin(), technique->serves.begin(), technique->serves.end());
+  }
+  for (std::size_t i = 0; i < names.size();) {
+    if (!names[i].starts_with("tasks:")) {
+      ++i;
+      continue;
+    }
+    const std::string part = names[i].substr(6);
+    names.erase(names.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto suites = suites::installed_suites();
+    if (!suites.ok()) return fmt::print(stderr, "{}\n", suites.error().message), 2;
+    for (const suites::Suite& suite : *suites) {
+      for (const Task& task : suite.tasks) {
+        if (task.name.find(part) == std::string::npos) continue;
+        names.insert(names.begin() + static_cast<std::ptrdiff_t>(i++), "task:" + task.name);
+      }
+    }
   }
   const compose::Technique* way = technique ? &*technique : nullptr;
   if (names.empty()) {
@@ -340,7 +385,8 @@ int main_of(std::vector<std::string> words) {
     if (name.starts_with("task:")) {
       auto task = suites::find_task(name.substr(5));
       if (!task.ok()) return fmt::print(stderr, "{}\n", task.error().message), 2;
-      if (technique && technique->file.extension() == ".cuh") task->lengths = ops::lengths_within(*task, kMostEmulated);
+      if (of_drafts || (technique && technique->file.extension() == ".cuh"))
+        task->lengths = ops::lengths_within(*task, kMostEmulated);
       tally = check_task(compiler, way, *task, seed);
     } else {
       const ops::Op* op = ops::find_op(name);
@@ -356,6 +402,7 @@ int main_of(std::vector<std::string> words) {
     ++failed;
     fmt::print("{}: {} right, {} wrong, {} without a reference\n  {}\n", name, tally.right, tally.wrong,
                tally.not_checked, tally.example);
+    std::fflush(stdout);
   }
   fmt::print("{} names: {} failed, {} without a plain kernel; {} cases right, {} sources compiled", names.size(),
              failed, missing, right, compiler.count());

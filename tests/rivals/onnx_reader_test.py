@@ -37,4 +37,14 @@ with tempfile.TemporaryDirectory() as scratch:
             expected = numpy_helper.to_array(one)
             assert constants[one.name].dtype == expected.dtype, (task, one.name)
             assert np.array_equal(constants[one.name], expected), (task, one.name)
+    # numpy has no bfloat16: they come as bits.
+    file = f"{scratch}/bfloat16.onnx"
+    subprocess.run([kw, "show", "Clip@bfloat16", "--onnx", file], stdout=subprocess.DEVNULL, check=True)
+    _, constants = onnx_reader.read(file)
+    initializers = onnx.load(file).graph.initializer
+    assert initializers
+    for one in initializers:
+        assert constants[one.name].dtype == onnx_reader.BFLOAT16_BITS, one.name
+        expected = numpy_helper.to_array(one).astype(np.float32)
+        assert np.array_equal(onnx_reader.widened(constants[one.name]), expected), one.name
 print(f"{len(TASKS)} models are read alike")

@@ -399,8 +399,65 @@ inline void wgmma_tf32(float (&d)[columns / 2], const std::uint32_t (&a)[4], con
     d[i] = emulated::towards_zero(sum);
   }
 }
+namespace emulated {
+
+// A number of an operand in shared memory as tensor cores find it: line `at` of 64 numbers, place `k` along k.
+template <bool bfloat, bool along_k>
+double half_at(const std::uint16_t* operand, int at, int k) {
+  auto place = static_cast<std::size_t>(reinterpret_cast<const unsigned char*>(operand) - dynamic_shared);
+  place += static_cast<std::size_t>(along_k ? at * 128 + k * 2 : at / 64 * 8192 + k * 128 + at % 64 * 2);
+  place ^= place >> 3 & 0x70;
+  std::uint16_t bits;
+  std::memcpy(&bits, dynamic_shared + place, sizeof bits);
+  if constexpr (bfloat) return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size = exponent == 31  ? (fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                       : std::numeric_limits<double>::infinity())
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(fraction + 1024, exponent - 25);
+  return bits >> 15 != 0 ? -size : size;
+}
+
+// The nearest number of so many bits of exponent and fraction, ties to even.
+template <int exponent_bits, int fraction_bits>
+std::uint16_t short_bits(float x) {
+  constexpr int kLargest = (1 << exponent_bits) - 1, kLeast = 2 - (1 << (exponent_bits - 1)) - fraction_bits;
+  const auto sign = static_cast<std::uint16_t>(std::signbit(x) ? 0x8000 : 0);
+  if (std::isnan(x)) return 0x7fff;
+  const double size = std::fabs(static_cast<double>(x));
+  if (size == 0) return sign;
+  // In units of the last place.
+  const int unit = std::max(std::isinf(size) ? 0 : std::ilogb(size) - fraction_bits, kLeast);
+  const double units = std::nearbyint(std::ldexp(size, -unit));
+  const double bits = units < (1 << fraction_bits) ? units : units + double(unit - kLeast) * (1 << fraction_bits);
+  const double most = kLargest << fraction_bits;
+  return static_cast<std::uint16_t>(sign | static_cast<int>(std::isinf(size) || bits > most ? most : bits));
+}
+
+}  // namespace emulated
+
+template <int columns, bool bfloat, bool a_along_k, bool b_along_k>
+inline void wgmma_half(float (&d)[columns / 2], const std::uint16_t* a, const std::uint16_t* b, bool add) {
+  const int lane = emulated::here.number % 32, warp = emulated::here.number / 32 % 4;
+  for (const std::uint16_t* operand : {a, b}) {
+    const auto offset = reinterpret_cast<const unsigned char*>(operand) - emulated::dynamic_shared;
+    if (offset % 32 != 0)
+      emulated::Block::now().fail_here("a product of tensor cores reads from an address that is no multiple of 32");
+  }
+  for (int i = 0; i < columns / 2; ++i) {
+    const int row = warp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    double sum = add ? double(d[i]) : 0.0;
+    for (int k = 0; k < 16; ++k)
+      sum += emulated::half_at<bfloat, a_along_k>(a, row, k) * emulated::half_at<bfloat, b_along_k>(b, column, k);
+    d[i] = emulated::towards_zero(sum);
+  }
+}
+inline std::uint16_t float16_bits(float x) { return emulated::short_bits<5, 10>(x); }
+inline std::uint16_t bfloat16_bits(float x) { return emulated::short_bits<8, 7>(x); }
 inline void mma_fence() {}
 inline void commit_mma() {}
+template <int under_way>
+inline void wait_mma() {}
 template <int under_way, int count>
 inline void wait_mma(float (&)[count]) {}
 inline void shared_fence() {}

@@ -1,5 +1,6 @@
-// A block's part of a product of matrices on Hopper's tensor cores, to the precision of float32: every factor is the
-// sum of two TF32 numbers, and three of their four products are added up (the fourth is about 2^-22 of the result).
+// A block's part of a product of matrices on Hopper's tensor cores: of TF32 numbers, or (`split`) to the precision of
+// float32. Then every factor is the sum of two TF32 numbers, and three of their four products are added up (the fourth
+// is about 2^-22 of the result).
 //
 // Tensor cores round sums towards zero, which adds up over a long product of numbers of one sign. So they add up DEPTH
 // of k, and what came out is added to the sums by ordinary additions. An infinity times a number's small part is NaN: a
@@ -57,7 +58,7 @@ __device__ inline void split_tf32(float x, uint32_t& large, uint32_t& small) {
 
 // ROWS x COLUMNS results a block. `left_along_k`: neighbours in k lie side by side in global memory, else neighbours in
 // rows; the same of the right operand.
-template <int ROWS, int COLUMNS, int STAGES, bool left_along_k, bool right_along_k>
+template <int ROWS, int COLUMNS, int STAGES, bool left_along_k, bool right_along_k, bool split = true>
 struct WgmmaTiles {
   static constexpr int DEPTH = 32;           // 128 bytes
   static constexpr int block = COLUMNS * 2;  // threads
@@ -67,7 +68,7 @@ struct WgmmaTiles {
   static constexpr int right_size = (right_pitch * (right_along_k ? COLUMNS : DEPTH) + 255) / 256 * 256;
   static constexpr int stage_size = left_size + right_size;
   static constexpr int result_pitch = COLUMNS + 4;
-  static constexpr int used = STAGES * stage_size + 2 * left_size, staged = ROWS * result_pitch;
+  static constexpr int used = STAGES * stage_size + (split ? 2 * left_size : 0), staged = ROWS * result_pitch;
   static constexpr int shared_bytes = (used > staged ? used : staged) * 4 + 1024;  // what tensor cores read is aligned
 #ifdef __CUDACC__
   // As copy_lines, in the order that tensor cores read: along k whatever way the operand lies.
@@ -149,7 +150,7 @@ struct WgmmaTiles {
     for (int i = 0; i < STAGES - 1; ++i) copy(i);
     kw::wait_copies<STAGES - 2>();
     __syncthreads();
-    if (steps > 0) put_rests(0);
+    if (split && steps > 0) put_rests(0);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
       // All are done with the step before and have put this one's rests, and the next one's copies are there.
@@ -159,31 +160,44 @@ struct WgmmaTiles {
       const float* const left = shared + step % STAGES * stage_size;
       const float* const right = left + left_size;
       const float* const rest = rests + step % 2 * left_size;
-      float parts[ROWS / 2];
-      uint32_t a[DEPTH / 8][4], small_a[DEPTH / 8][4];
+      [[maybe_unused]] float parts[ROWS / 2];
+      [[maybe_unused]] uint32_t a[DEPTH / 8][4], small_a[DEPTH / 8][4];
 #pragma unroll
       for (int k = 0; k < DEPTH / 8; ++k) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           const int c = column + j % 2 * 8, at = k * 8 + t + j / 2 * 4;
           const float x = right[right_along_k ? c * right_pitch + at : at * right_pitch + c];
-          see(x, least);
-          split_tf32(x, a[k][j], small_a[k][j]);
+          if constexpr (split) {
+            see(x, least);
+            split_tf32(x, a[k][j], small_a[k][j]);
+          } else {
+            a[k][j] = __float_as_uint(x);
+          }
         }
       }
       kw::mma_fence();
+      if constexpr (split) {
 #pragma unroll
-      for (int k = 0; k < DEPTH / 8; ++k) {
-        kw::wgmma_tf32<ROWS>(parts, small_a[k], left + k * 8, k > 0);
-        kw::wgmma_tf32<ROWS>(parts, a[k], rest + k * 8, true);
-        kw::wgmma_tf32<ROWS>(parts, a[k], left + k * 8, true);
+        for (int k = 0; k < DEPTH / 8; ++k) {
+          kw::wgmma_tf32<ROWS>(parts, small_a[k], left + k * 8, k > 0);
+          kw::wgmma_tf32<ROWS>(parts, a[k], rest + k * 8, true);
+          kw::wgmma_tf32<ROWS>(parts, a[k], left + k * 8, true);
+        }
+      } else {
+#pragma unroll
+        for (int k = 0; k < DEPTH / 8; ++k) kw::wgmma_tf32<ROWS>(sums, a[k], left + k * 8, true);
       }
       kw::commit_mma();
       copy(step + STAGES - 1);
-      if (step + 1 < steps) put_rests(step + 1);
-      kw::wait_mma<0>(parts);
+      if constexpr (split) {
+        if (step + 1 < steps) put_rests(step + 1);
+        kw::wait_mma<0>(parts);
 #pragma unroll
-      for (int i = 0; i < ROWS / 2; ++i) sums[i] += parts[i];
+        for (int i = 0; i < ROWS / 2; ++i) sums[i] += parts[i];
+      } else {
+        kw::wait_mma<0>(sums);
+      }
     }
     kw::wait_copies<0>();
     const bool any_tiny = __syncthreads_or(least < kTiny) != 0;
@@ -197,7 +211,7 @@ struct WgmmaTiles {
       const auto where = place(own);
       const float* const mine = shared + me % COLUMNS;
       const auto doubtful = [&](float sum) {
-        return !isfinite(sum) || (fabsf(sum) < 9.1e-13f && (any_tiny || (sum != 0 && fabsf(sum) < 1e-30f)));
+        return !isfinite(sum) || (split && fabsf(sum) < 9.1e-13f && (any_tiny || (sum != 0 && fabsf(sum) < 1e-30f)));
       };
       constexpr int together = 4;
       const int last = rows - row0 < ROWS ? rows - row0 : ROWS;

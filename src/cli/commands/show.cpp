@@ -54,9 +54,9 @@ Command show() {
           .topic = Topic::kernels,
           .summary = "explains one task: meaning, shapes, tolerance, cost, a worked example",
           .description =
-              "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (a node's name, one of its outputs, or its "
-              "number). With --json: one object with the keys of `kw tasks --json` and nodes, meaning, lengths, opset, "
-              "tolerance, least_time_ns, note, degenerate, example (null where it has more than 65536 elements).",
+              "TASK is a task's name, suite.toml:NAME, or model.onnx:NODE (its name, output or number); NAME@tf32, "
+              "@float16, @bfloat16: other precisions. --json: an object, keys of `kw tasks --json`, nodes, meaning, "
+              "lengths, opset, tolerance, precision, least_time_ns, note, degenerate, example (null where large).",
           .options = {{.name = "TASK", .help = "which task", .required = true, .completes = Completes::task},
                       dim_option(),
                       target_option(),

@@ -61,8 +61,8 @@ Status convolve(const Call& call, bool transposed, WideInputs in, WideTensor& y)
   const WideTensor* bias = call.has(2) ? in[2] : nullptr;
   if (y.reals.empty()) return {};
   KW_TRY(const ConvolutionShape shape, shape_of(call, transposed));
-  const Bilinear products =
-      bilinear(x, w, y.reals.size(), [&](const auto& xs, const auto& ws, auto& ys) { shape.add(xs, ws, ys); });
+  const Bilinear products = bilinear(
+      x, w, y.reals.size(), [&](const auto& xs, const auto& ws, auto& ys) { shape.add(xs, ws, ys); }, call.precision);
   const double mixing = mixing_of(shape);
   const std::vector<double> mixed = mixed_magnitudes(shape, x, w, y);
 

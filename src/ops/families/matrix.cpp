@@ -25,7 +25,7 @@ Status matmul(const Call& call, WideInputs in, std::span<WideTensor> out) {
     for (std::int64_t& element : y.integers) element = wrap(element, y.dtype);
     return {};
   }
-  const Bilinear products = bilinear(*in[0], *in[1], y.reals.size(), add);
+  const Bilinear products = bilinear(*in[0], *in[1], y.reals.size(), add, call.precision);
   y.reals = products.sum;
   y.add_slack();
   for (std::size_t i = 0; i < y.reals.size(); ++i) {
@@ -135,7 +135,7 @@ Status gemm(const Call& call, WideInputs in, std::span<WideTensor> out) {
     });
     return {};
   }
-  const Bilinear products = bilinear(a, b, y.reals.size(), add);
+  const Bilinear products = bilinear(a, b, y.reals.size(), add, call.precision);
   std::vector<double> squares = products.squares;
   y.add_slack();
   for (std::size_t i = 0; i < y.reals.size(); ++i) {

@@ -46,6 +46,59 @@ TEST(MatMul, AllowsAnythingWhereSomeOfItsTermsOverflow) {
   EXPECT_FALSE(compare(small, tensor_of({infinity}, {1, 1})).right());
 }
 
+// 64 terms that are drawn; what an answer has from factors of so many bits of fraction.
+struct LongProduct {
+  Graph graph;
+  std::vector<Tensor> inputs;
+  Task task;
+
+  explicit LongProduct(Precision precision, DType dtype = DType::float32) {
+    Task made = task_of(*find_op("MatMul"), Sample().input(dtype, {6, 64}).input(dtype, {64, 7}));
+    made.precision = precision;
+    task = std::move(made);
+    graph = *resolve(task);
+    inputs = draw_inputs(graph, InputClass::typical, 3);
+  }
+  bool accepts_factors_of(int bits) const {
+    std::vector<Tensor> rounded = inputs;
+    for (Tensor& one : rounded) {
+      for (std::int64_t i = 0; i < one.count(); ++i) {
+        int exponent = 0;
+        const double fraction = std::frexp(one.real(i), &exponent);
+        one.set_real(i, std::ldexp(std::nearbyint(std::ldexp(fraction, bits + 1)), exponent - bits - 1));
+      }
+    }
+    return compare((*evaluate(graph, inputs))[0], narrow((*evaluate(graph, rounded))[0])).right();
+  }
+};
+
+TEST(MatMul, MayLoseWhatTf32LosesWhereTheTaskSaysSo) {
+  EXPECT_TRUE(LongProduct(Precision::tf32).accepts_factors_of(10));
+  EXPECT_FALSE(LongProduct(Precision::tf32).accepts_factors_of(7));  // bfloat16
+  EXPECT_FALSE(LongProduct(Precision::of_types).accepts_factors_of(10));
+}
+
+// A sum in bfloat16 is off by more than one that is rounded to it at the end.
+TEST(MatMul, OfBfloat16IsSummedInFloat32) {
+  const LongProduct product(Precision::of_types, DType::bfloat16);
+  const WideTensor expected = (*evaluate(product.graph, product.inputs))[0];
+  const auto answered_by = [&](auto add) {
+    Tensor answer(DType::bfloat16, expected.shape), one(DType::bfloat16, Shape{1});
+    for (std::int64_t i = 0; i < answer.count(); ++i) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < 64; ++k)
+        sum = add(sum, product.inputs[0].real(i / 7 * 64 + k) * product.inputs[1].real(k * 7 + i % 7), one);
+      answer.set_real(i, sum);
+    }
+    return compare(expected, answer).right();
+  };
+  EXPECT_TRUE(answered_by([](double sum, double term, Tensor&) { return double(float(sum + term)); }));
+  EXPECT_FALSE(answered_by([](double sum, double term, Tensor& rounded) {
+    rounded.set_real(0, sum + term);
+    return rounded.real(0);
+  }));
+}
+
 TEST(MatMul, RefusesInnerLengthsThatDiffer) {
   EXPECT_TRUE(refused("MatMul", on(kTwoByThree, kTwoByThree)));
   EXPECT_TRUE(refused("MatMul", on(kTwoByThree, tensor_of({1}, {}))));

@@ -66,10 +66,22 @@ Result<Writer::Chain> Writer::write_chain(const Choices& choice, const std::vect
       }
       arguments += (arguments.empty() ? "" : ", ") + names[slot];
     }
+    const auto add_number = [&](const std::string& name) {
+      arguments += fmt::format(", of.p[{}]", numbers.size());
+      numbers.push_back(fmt::format("static_cast<float>({})", attribute_of(node, name)));
+    };
     if (const auto expression = expressions_.find(node.call.op->name); expression != expressions_.end()) {
-      for (const std::string& name : expression->second.attributes) {
-        arguments += fmt::format(", of.p[{}]", numbers.size());
-        numbers.push_back(fmt::format("static_cast<float>({})", attribute_of(node, name)));
+      for (const std::string& name : expression->second.attributes) add_number(name);
+    }
+    if (node.call.op->name == "Clip") {
+      // Opsets before 11 have the limits as attributes.
+      for (std::size_t k = node.inputs.size(); k < 3; ++k) {
+        const std::string name = k == 1 ? "min" : "max";
+        if (node.call.attributes.has(name)) {
+          add_number(name);
+        } else {
+          arguments += fmt::format(", {}::Absent()", technique.name);
+        }
       }
     }
     names[node.outputs[0]] = fmt::format("t{}", index);

@@ -3,6 +3,7 @@
 
 #include "targets/cuda/builder.h"
 #include "targets/cuda/referee.h"
+#include "targets/cuda/sass.h"
 #include "targets/cuda/worker_process.h"
 #include "targets/target.h"
 
@@ -34,7 +35,8 @@ class CudaDevice final : public targets::Device, public targets::LargeShapes {
   std::optional<double> least_time_ns(const Cost& cost, int threads) const override;
   bool alive() override;
   Result<targets::CodeNotes> look_into(const targets::Built& built, const targets::CodeQuestion&) const override {
-    return notes_on(dynamic_cast<const CudaBuilt&>(built).resources);
+    const auto& kernel = dynamic_cast<const CudaBuilt&>(built);
+    return notes_on(kernel.resources, kernel.cubin);
   }
 
   std::uint64_t device_memory_bytes() const override;

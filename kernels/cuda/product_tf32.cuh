@@ -1,0 +1,43 @@
+// On Hopper's tensor cores in TF32, where the task allows it: a third of the products that float32 takes.
+//
+// serves: MatMul, Gemm
+// types: float32
+// when: tf32 == 1
+// order: 3
+// fuses: after
+#pragma once
+
+#include "parts/wgmma_product.cuh"
+
+KW_TUNE(TF32_ROWS, 256, 128, 256);
+KW_TUNE(TF32_COLUMNS, 128, 64, 128);
+KW_TUNE(TF32_STAGES, 3, 3, 4);
+KW_TUNE(TF32_PART, 512, 256, 512, 1024);
+KW_REQUIRE(TF32_ROWS == 128 || (TF32_STAGES == 3 && TF32_COLUMNS == 128));
+
+using Product = WgmmaProduct<TF32_ROWS, TF32_COLUMNS, TF32_STAGES, TF32_PART, false>;
+constexpr int threads = Product::threads;
+constexpr int MatMul_kernels = 3, Gemm_kernels = 6;  // the first three have no operand that lies the other way
+
+using MatMul_node = ProductNode;
+using Gemm_node = ProductNode;
+
+#ifdef __CUDACC__
+template <int kernel, class X, class Y>
+__device__ void MatMul(const ProductNode& of, const X& a, const float* b, const Y& y, unsigned char* room) {
+  Product::template multiply<kernel>(of, a, b, nullptr, y, room);
+}
+template <int kernel, class X, class Y>
+__device__ void Gemm(const ProductNode& of, const X& a, const float* b, const float* c, const Y& y,
+                     unsigned char* room) {
+  Product::template multiply<kernel>(of, a, b, c, y, room);
+}
+#else
+inline ProductNode MatMul_plan(const kw::Node&, Steps& steps, kw::Shape* y, const Given& a, const Given& b) {
+  return Product::plan(steps, matmul_of(y, a, b));
+}
+inline ProductNode Gemm_plan(const kw::Node& node, Steps& steps, kw::Shape* y, const Given& a, const Given& b,
+                             const Given& c) {
+  return Product::plan(steps, gemm_of(node, y, a, b, c));
+}
+#endif
