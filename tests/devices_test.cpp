@@ -278,7 +278,8 @@ TEST_F(Devices, RunTechniquesWithInstructionsOfTheirOwn) {
   ASSERT_TRUE(techniques.ok()) << techniques.error().message;
   std::vector<Task> tasks;
   std::vector<judge::Case> cases;
-  for (const char* name : {"Pow", "Sin", "Where", "Cast"}) tasks.push_back(*suites::find_task(name));
+  for (const char* name : {"MatMulInteger_prompt", "Pow", "QLinearConv_1x1", "Sin", "Where", "Cast"})
+    tasks.push_back(*suites::find_task(name));
   for (Task& task : tasks) {
     for (auto& [name, value] : task.lengths) value = std::min<std::int64_t>(value, 20);
     const auto kernels = runs::kernels_for(kDevice, *ops::resolve(task), *techniques);

@@ -1,13 +1,14 @@
 // Recurrent layers: the weights of all gates turned and packed once, so that a step is one row times a matrix in
 // vectors, and a vector of units goes through its functions together.
 //
-// serves: RNN, LSTM
+// serves: RNN, LSTM, GRU
 // types: float32
 // order: 10
 #pragma once
 
 #include <kernelwright.h>
 
+#include "../plain/GRU.h"
 #include "../plain/LSTM.h"
 #include "../plain/RNN.h"
 #include "parts/math_hyperbolic.h"
@@ -279,6 +280,106 @@ inline void LSTM(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<con
           cell = simd::fma(forget, cell, in * f(first + 1, entering(kCell)));
           simd::store(c + i, cell);
           simd::store(h + i, f(first, entering(kOut)) * f(first + 2, cell));
+        }
+      });
+}
+
+// The sums of GRU's new state come apart: what the input gives stands in one gate of the layout, what the state gives
+// in another. Where the reset gate works on the state itself (not linear_before_reset), the latter is a product of its
+// own.
+namespace recurrent {
+
+struct GruLayout {
+  static constexpr int kUpdate = 0, kReset = 1, kFromInput = 2, kFromState = 3;
+  bool together;  // linear_before_reset
+  Layout sums, from_state;
+
+  GruLayout(const kw::Node& node, kw::Tensor<const float> w, kw::Tensor<const float> r)
+      : together(node.integer("linear_before_reset") != 0),
+        sums{w.shape(2), r.shape(2), r.shape(0), together ? 4 : 3},
+        from_state{0, r.shape(2), r.shape(0), 1} {}
+  int64_t size() const { return packed_size(sums) + (together ? 0 : from_state.directions * from_state.direction()); }
+  const float* second(const float* packed) const { return packed + sums.directions * sums.direction(); }
+};
+
+inline void pack(const GruLayout& layout, kw::Tensor<const float> w, kw::Tensor<const float> r,
+                 kw::Tensor<const float> bias, float* to) {
+  const int64_t hidden = layout.sums.hidden, input = layout.sums.input, rows = 3 * hidden;
+  std::fill_n(to, layout.size(), 0.0f);
+  to[0] = bias.given();
+  float *first = to + kLanes, *second = first + layout.sums.directions * layout.sums.direction();
+  for (int64_t d = 0; d < layout.sums.directions; ++d) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t gate = i / hidden, unit = i % hidden;
+      const bool is_state = gate == GruLayout::kFromInput;
+      float* const column = first + layout.sums.place(gate, unit);
+      float* state = column + (1 + input) * layout.sums.row();
+      int64_t state_row = layout.sums.row();
+      float* state_bias = column;
+      if (is_state && layout.together) {
+        state_bias = first + layout.sums.place(GruLayout::kFromState, unit);
+        state = state_bias + (1 + input) * state_row;
+      } else if (is_state) {
+        state_bias = second + layout.from_state.place(0, unit);
+        state_row = layout.from_state.row();
+        state = state_bias + state_row;
+      }
+      if (bias.given()) {
+        *column += bias[d * 2 * rows + i];
+        *state_bias += bias[(d * 2 + 1) * rows + i];
+      }
+      for (int64_t k = 0; k < input; ++k) column[(1 + k) * layout.sums.row()] = w[(d * rows + i) * input + k];
+      for (int64_t k = 0; k < hidden; ++k) state[k * state_row] = r[(d * rows + i) * hidden + k];
+    }
+    first += layout.sums.direction();
+    second += layout.from_state.direction();
+  }
+}
+
+}  // namespace recurrent
+
+inline const void* prepare_GRU(const kw::Call& call, const kw::Node& node, kw::Tensor<const float>,
+                               kw::Tensor<const float> w, kw::Tensor<const float> r, kw::Tensor<const float> bias,
+                               kw::Tensor<const int32_t>, kw::Tensor<const float>) {
+  if (!w.given() || !r.given()) return nullptr;
+  const recurrent::GruLayout layout(node, w, r);
+  float* const packed = call.keep<float>(layout.size());
+  recurrent::pack(layout, w, r, bias, packed);
+  return packed;
+}
+
+inline void GRU(const kw::Node& node, kw::Tensor<const float> x, kw::Tensor<const float> w, kw::Tensor<const float> r,
+                kw::Tensor<const float> bias, kw::Tensor<const int32_t> lengths, kw::Tensor<const float> initial_h,
+                kw::Tensor<float>& y, kw::Tensor<float>& y_h, const void* kept) {
+  using namespace recurrent;
+  const GruLayout layout(node, w, r);
+  const Functions f = functions_of(node, {Curve::sigmoid, Curve::tanh}, layout.sums.directions);
+  if (!f.known) return ::GRU(node, x, w, r, bias, lengths, initial_h, y, y_h);
+  const auto* ready = static_cast<const float*>(kept);
+  if (ready == nullptr || (bias.given() && ready[0] == 0)) {  // a bias that was not constant was not there
+    float* const fresh = node.scratch<float>(layout.size());
+    pack(layout, w, r, bias, fresh);
+    ready = fresh;
+  }
+  const float* const weights = ready + kLanes;
+  const int64_t units = layout.sums.vectors() * kLanes, gates = layout.sums.gates;
+  float* const reset_state = node.scratch<float>(2 * units);
+  float* const from_state = reset_state + units;
+  run(node, layout.sums, weights, x, lengths, initial_h, {}, y, y_h, nullptr,
+      [&](int64_t d, const float* sums, float* h, float*) {
+        const int first = 2 * static_cast<int>(d);
+        const auto sum = [&](int gate, int64_t i) { return simd::load(sums + i * gates + gate * kLanes); };
+        const auto reset = [&](int64_t i) { return f(first, f.clipped(sum(GruLayout::kReset, i))); };
+        if (!layout.together) {
+          for (int64_t i = 0; i < units; i += kLanes) simd::store(reset_state + i, reset(i) * simd::load(h + i));
+          all_sums(layout.from_state, layout.second(weights) + d * layout.from_state.direction(), nullptr, reset_state,
+                   from_state);
+        }
+        for (int64_t i = 0; i < units; i += kLanes) {
+          const Floats old = layout.together ? reset(i) * sum(GruLayout::kFromState, i) : simd::load(from_state + i);
+          const Floats fresh = f(first + 1, f.clipped(sum(GruLayout::kFromInput, i) + old));
+          const Floats update = f(first, f.clipped(sum(GruLayout::kUpdate, i)));
+          simd::store(h + i, simd::fma(update, simd::load(h + i), (1 - update) * fresh));
         }
       });
 }

@@ -82,8 +82,40 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 #if !defined(KW_MODEL_MEASURE)
-  ~Model() { std::free(block_); }
+  ~Model() {
+    std::free(block_);
+    std::free(lent_block_);
+  }
 #endif
+
+  // parallel(pool, count, work, data): work(data, i) for each i below count, on any threads; all done when it returns.
+  using Parallel = void (*)(void* pool, int32_t count, void (*work)(void* data, int32_t index), void* data);
+
+  // Lends `threads` threads to the kernels; 1 takes them back. False: there is no memory, and nothing has changed.
+  bool lend(int32_t threads, Parallel parallel, void* pool) {
+    const bool lent = threads > 1 && parallel != nullptr;
+    int64_t scratch = 0;
+    for (int32_t i = 0; i < plan_.step_count; ++i) scratch = std::max(scratch, aligned(scratch_of(plan_.steps[i])));
+    const int64_t lent_bytes = 2 * threads * scratch + kMoreScratch;  // kernels leave a half alone (parts/threads.h)
+    unsigned char* block = nullptr;
+    if (lent) {
+      block = static_cast<unsigned char*>(std::aligned_alloc(64, static_cast<size_t>(lent_bytes)));
+      if (block == nullptr) return false;
+    }
+    std::free(lent_block_);
+    lent_block_ = block;
+    parallel_ = parallel;
+    pool_ = pool;
+    for (int32_t i = 0; i < plan_.step_count; ++i) {
+      kw_call& call = calls_[static_cast<size_t>(i)];
+      call.threads = lent ? threads : 1;
+      call.crew = this;
+      call.parallel = lent ? share : nullptr;
+      call.scratch = lent ? lent_block_ : block_ + aligned(plan_.memory_bytes);
+      call.scratch_bytes = lent ? lent_bytes : scratch_of(plan_.steps[i]);
+    }
+    return true;
+  }
 
   int run(const void* const* inputs, void* const* outputs) {
     for (const Outside& one : outside_) {
@@ -113,7 +145,14 @@ class Model {
     int64_t number;
   };
 
+  static constexpr int64_t kMoreScratch = int64_t{1} << 20;  // lists of pieces
+
   explicit Model(const Plan& plan) : plan_(plan) {}
+
+  static void share(const kw_call* call, int32_t count, void (*work)(void* data, int32_t index), void* data) {
+    const Model* const model = static_cast<const Model*>(call->crew);
+    model->parallel_(model->pool_, count, work, data);
+  }
 
   // A plan whose memory is being measured grants as much as the contract does.
   int64_t scratch_of(const Step& step) const {
@@ -246,6 +285,9 @@ class Model {
 
   const Plan& plan_;
   unsigned char* block_ = nullptr;
+  unsigned char* lent_block_ = nullptr;  // scratch memory while threads are lent
+  Parallel parallel_ = nullptr;
+  void* pool_ = nullptr;
   std::vector<kw_tensor> tensors_;  // of all steps, in their order
   std::vector<kw_call> calls_;
   std::vector<Outside> outside_;  // tensors that are the caller's

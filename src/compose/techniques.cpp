@@ -234,6 +234,15 @@ Result<bool> applies(const Technique& technique, const ops::Graph& graph, const 
   return *value != 0;
 }
 
+Served served_by(const std::vector<Technique>& techniques) {
+  return [&techniques](const ops::Graph& graph, const ops::GraphNode& node) {
+    return std::ranges::any_of(techniques, [&](const Technique& one) {
+      const auto fits = applies(one, graph, node);
+      return fits.ok() && *fits;
+    });
+  };
+}
+
 namespace {
 
 // A kernel for CPUs (compose/compose.h).
@@ -325,7 +334,7 @@ Result<std::vector<Draft>> drafts_of(const ops::Graph& graph, const std::vector<
                                      const Composer& composer) {
   std::vector<Draft> drafts;
   KW_TRY(ops::Graph shorter, ops::resolve(*graph.task));
-  if (join_chains(shorter) > 0) {
+  if (join_chains(shorter) + join_quantized_products(shorter, served_by(techniques)) > 0) {
     KW_TRY(drafts, fast_drafts_of(shorter, techniques, parts, composer));
   }
   if (drafts.empty()) {

@@ -27,6 +27,7 @@
 
 #include "base/result.h"
 #include "compose/compose.h"
+#include "compose/quantized_products.h"
 #include "core/dtype.h"
 #include "core/tunables.h"
 #include "ops/graph.h"
@@ -52,6 +53,9 @@ Result<Technique> read_technique(const std::filesystem::path& file);
 
 // Whether it can compute this node.
 Result<bool> applies(const Technique& technique, const ops::Graph& graph, const ops::GraphNode& node);
+
+// Whether any of them can; they must outlive what this returns.
+Served served_by(const std::vector<Technique>& techniques);
 
 inline constexpr char kPlain[] = "plain";  // the technique of a kernel that uses none
 

@@ -52,6 +52,32 @@ std::vector<std::size_t> in_order(const Model& model, const std::set<std::size_t
   return sorted;
 }
 
+// A product with the nodes that dequantise its operands and the one that quantises its result, where nothing else reads
+// what these make; none: it does not stand among such nodes.
+std::vector<std::size_t> quantized_product(const Model& model, std::size_t product) {
+  const Node& node = model.node(product);
+  if ((node.op != "Conv" && node.op != "MatMul") || node.inputs.size() < 2) return {};
+  const auto only_reader = [&](const std::string& value) -> std::optional<std::size_t> {
+    const std::vector<std::size_t>& readers = model.readers(value);
+    return readers.size() == 1 && !model.leaves(value) ? std::optional(readers[0]) : std::nullopt;
+  };
+  std::set<std::size_t> nodes = {product};
+  for (const std::string& input : node.inputs) {
+    const auto from = input.empty() ? std::nullopt : model.producer(input);
+    if (!from || model.node(*from).op != "DequantizeLinear") {
+      if (nodes.size() < 3) return {};  // a bias may be real numbers
+      continue;
+    }
+    if (!only_reader(input)) return {};
+    nodes.insert(*from);
+  }
+  const auto quantizing = only_reader(node.outputs[0]);
+  if (!quantizing || model.node(*quantizing).op != "QuantizeLinear") return {};
+  nodes.insert(*quantizing);
+  if (std::ranges::any_of(nodes, [&](std::size_t i) { return model.scope(i) != model.scope(product); })) return {};
+  return in_order(model, nodes);
+}
+
 class Grower {
  public:
   Grower(const Model& model, const std::vector<Fit>& fits) : model_(model), fits_(fits), taken_(model.count(), false) {}
@@ -68,6 +94,12 @@ class Grower {
     }
     for (const std::size_t i : best) taken_[i] = true;
     return {in_order(model_, best)};
+  }
+
+  Group take_quantized(std::size_t product) {
+    Group group{quantized_product(model_, product)};
+    for (const std::size_t i : group.nodes) taken_[i] = true;
+    return group;
   }
 
   bool is_taken(std::size_t i) const { return taken_[i]; }
@@ -130,16 +162,26 @@ Result<std::vector<Fit>> fits_of(const Model& model, const std::string& device) 
     }
     fits[i] = fit;
   }
+  const compose::Served served = compose::served_by(techniques);
+  for (std::size_t i = 0; i < model.count(); ++i) {
+    if (fits[i] != Fit::main) continue;
+    const std::vector<std::size_t> nodes = quantized_product(model, i);
+    if (nodes.empty()) continue;
+    const auto task = model.tasks().task(nodes);
+    if (!task.ok()) continue;
+    auto graph = ops::resolve(*task);
+    if (graph.ok() && compose::join_quantized_products(*graph, served) > 0) fits[i] = Fit::quantized;
+  }
   return fits;
 }
 
 std::vector<Group> form_groups(const Model& model, const std::vector<Fit>& fits) {
   Grower grower(model, fits);
   std::vector<Group> groups;
-  for (const Fit wanted : {Fit::main, Fit::pointwise}) {
+  for (const Fit wanted : {Fit::quantized, Fit::main, Fit::pointwise}) {
     for (const std::size_t i : model.onnx().order) {
       if (fits[i] != wanted || grower.is_taken(i)) continue;
-      Group group = grower.grow(i);
+      Group group = wanted == Fit::quantized ? grower.take_quantized(i) : grower.grow(i);
       if (!group.nodes.empty()) groups.push_back(std::move(group));
     }
   }

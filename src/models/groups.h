@@ -19,6 +19,8 @@ namespace kw::models {
 enum class Fit {
   none,       // kw has no fast function of it, or cannot express it
   main,       // a group may begin with it
+  quantized,  // likewise, and with what stands around it it is a product of quantised numbers
+              // (compose/quantized_products.h)
   pointwise,  // each part of its output needs that part of its inputs alone: it may follow in a group
 };
 
@@ -29,7 +31,8 @@ struct Group {
   std::vector<std::size_t> nodes;  // in computing order; the last one gives the result
 };
 
-// Groups do not overlap. Main nodes first take what follows them, then what is left forms chains.
+// Groups do not overlap. Products of quantised numbers come first; then main nodes take what follows them, and what is
+// left forms chains.
 std::vector<Group> form_groups(const Model& model, const std::vector<Fit>& fits);
 
 // The group without its first node, where that is the main node and the others give one result; otherwise empty.

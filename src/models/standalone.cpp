@@ -235,7 +235,7 @@ class StandaloneWriter {
         " *\n * Tensors are dense and row-major, with any alignment.\n */\n#ifndef MODEL_H\n#define MODEL_H\n\n"
         "#include <stdint.h>\n\n#ifdef MODEL_PREFIX\n#define MODEL_JOIN_(a, b) a##b\n"
         "#define MODEL_JOIN(a, b) MODEL_JOIN_(a, b)\n";
-    for (const char* name : {"model_create", "model_run", "model_destroy"}) {
+    for (const char* name : {"model_create", "model_lend_threads", "model_run", "model_destroy"}) {
       text += fmt::format("#define {0} MODEL_JOIN(MODEL_PREFIX, {0})\n", name);
     }
     text += "#endif\n\n/* How many elements the tensors have. */\nenum {\n";
@@ -248,6 +248,17 @@ class StandaloneWriter {
     text +=
         "};\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\ntypedef struct model model;\n\n"
         "/* Allocates all memory and prepares the weights. NULL: there is no memory. */\nmodel* model_create(void);\n"
+        "/* Lends threads to the kernels, the one that calls model_run among them; without, a model uses that one "
+        "alone.\n"
+        " * parallel(pool, count, work, data) calls work(data, i) once for each i below count, on any threads, and "
+        "returns\n"
+        " * when all are done. The outputs are the same to the last bit. threads = 1 takes them back. Not while the "
+        "model\n"
+        " * runs. 0: done; else there is no memory, and nothing has changed. */\n"
+        "int model_lend_threads(model* m, int threads,\n"
+        "                       void (*parallel)(void* pool, int32_t count, void (*work)(void* data, int32_t index),\n"
+        "                                        void* data),\n"
+        "                       void* pool);\n"
         "/* Not from two threads at once with one model. 0: every element of the outputs is written. */\n";
     return text +
            fmt::format("int model_run({});\nvoid model_destroy(model* m);\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n",
@@ -364,6 +375,9 @@ class StandaloneWriter {
         "kw_model::Model* inside(model* m) {{ return reinterpret_cast<kw_model::Model*>(m); }}\n\n}}  // namespace\n\n"
         "extern \"C\" {{\n\n"
         "model* model_create(void) {{ return reinterpret_cast<model*>(kw_model::Model::create(kPlan)); }}\n\n"
+        "int model_lend_threads(model* m, int threads,\n"
+        "                       void (*parallel)(void*, int32_t, void (*)(void*, int32_t), void*), void* pool) {{\n"
+        "  return inside(m)->lend(threads, parallel, pool) ? 0 : 1;\n}}\n\n"
         "int model_run({parameters}) {{\n  const void* const inputs[] = {{{in}}};\n  void* const outputs[] = "
         "{{{out}}};\n"
         "  return inside(m)->run(inputs, outputs);\n}}\n\n"
@@ -391,7 +405,7 @@ class StandaloneWriter {
       steps.push_back(std::move(step));
     }
     KW_CHECK(run_steps(steps));
-    return link(name, {}, true);
+    return link(name, {"-pthread"}, true);
   }
 
   Status link(const std::string& name, const std::vector<std::string>& how, bool with_check) {

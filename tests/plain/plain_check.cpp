@@ -112,13 +112,19 @@ Result<std::string> emulated_draft(const ops::Graph& graph) {
 Result<std::string> source_of(const ops::Graph& graph, const compose::Technique* technique) {
   if (of_drafts) return emulated_draft(graph);
   if (technique == nullptr) return compose::plain_kernel(graph);
+  const bool is_cuda = technique->file.extension() == ".cuh";
+  // Of several nodes what a search begins with; on GPUs with all techniques that there are.
+  if (graph.nodes.size() > 1 && !is_cuda) {
+    KW_TRY(const auto drafts, compose::drafts_of(graph, {*technique}));
+    return drafts.front().technique == compose::kPlain ? std::string() : drafts.front().source;
+  }
   std::vector<const compose::Technique*> choice;
   for (const ops::GraphNode& node : graph.nodes) {
     KW_TRY(const bool fits, compose::applies(*technique, graph, node));
     choice.push_back(fits ? technique : nullptr);
   }
   if (std::ranges::all_of(choice, [](const auto* one) { return one == nullptr; })) return std::string();
-  if (technique->file.extension() != ".cuh") {
+  if (!is_cuda) {
     KW_TRY(compose::Draft draft, compose::draft_with(graph, choice));
     return std::move(draft.source);
   }

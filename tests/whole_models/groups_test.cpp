@@ -77,6 +77,22 @@ TEST_F(Groups, ATaskOfAGroupHasTheModelsWeightsAndOneOutput) {
   EXPECT_EQ(task->values[3].name, "x");
 }
 
+// What a quantiser writes around a convolution goes with it, and nothing else does.
+TEST(QuantizedGroups, AreTheProductWithWhatDequantizesAndQuantizes) {
+  const kw::ScratchFolder folder;
+  ASSERT_TRUE(write_file(folder.path() / "quantized.onnx", quantized_model()).ok());
+  const auto model = Model::open(folder.path() / "quantized.onnx", {});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto fits = fits_of(*model, "cpu");
+  ASSERT_TRUE(fits.ok()) << fits.error().message;
+  std::vector<std::string> all;
+  for (const Group& group : form_groups(*model, *fits)) {
+    std::string& line = all.emplace_back();
+    for (const std::size_t i : group.nodes) line += model->node(i).name + " ";
+  }
+  EXPECT_EQ(all, (std::vector<std::string>{"xr wr br conv yq ", "yr "}));
+}
+
 TEST(Model, SaysWhichLengthsAreOpen) {
   const kw::ScratchFolder folder;
   ASSERT_TRUE(write_file(folder.path() / "small.onnx", small_model()).ok());

@@ -119,6 +119,32 @@ std::string choosing_model() {
       node("last", "Relu", {"h"}, "y") + node("also", "Identity", {"k"}, "z") + "}");
 }
 
+std::string quantized_model() {
+  const auto bytes = [](const std::string& name, int type, const std::string& dims, int count) {
+    std::string text = "initializer { name: '" + name + "' data_type: " + std::to_string(type) + " " + dims;
+    for (int i = 0; i < count; ++i)
+      text += "int32_data: " + std::to_string((i * 37) % 23 + (type == 3 ? -11 : 40)) + " ";
+    return text + "} ";
+  };
+  const auto scale = [](const std::string& name, const std::string& value) {
+    return "initializer { name: '" + name + "' data_type: 1 float_data: " + value + " } ";
+  };
+  const std::string pads =
+      "attribute { name: 'pads' type: INTS ints: 1 ints: 1 ints: 1 ints: 1 } "
+      "attribute { name: 'kernel_shape' type: INTS ints: 3 ints: 3 } ";
+  return onnx_of(
+      "ir_version: 8 opset_import { version: 17 } graph { name: 'quantized' input { name: 'x' type { tensor_type { "
+      "elem_type: 2 shape { dim { dim_value: 1 } dim { dim_value: 4 } dim { dim_value: 6 } dim { dim_value: 6 } } } } "
+      "} "
+      "output " +
+      float_value("y", "") + scale("xs", "0.02") + scale("ws", "0.01") + scale("bs", "0.0002") + scale("ys", "0.05") +
+      bytes("zero", 2, "", 1) + bytes("wzero", 3, "", 1) + bytes("w", 3, "dims: 3 dims: 4 dims: 3 dims: 3 ", 108) +
+      bytes("b", 6, "dims: 3 ", 3) + node("xr", "DequantizeLinear", {"x", "xs", "zero"}, "a") +
+      node("wr", "DequantizeLinear", {"w", "ws", "wzero"}, "v") + node("br", "DequantizeLinear", {"b", "bs"}, "c") +
+      node("conv", "Conv", {"a", "v", "c"}, "r", pads) + node("yq", "QuantizeLinear", {"r", "ys", "zero"}, "q") +
+      node("yr", "DequantizeLinear", {"q", "ys", "zero"}, "y") + "}");
+}
+
 std::string looping_model(bool with_shapes) {
   const std::string turn = "type { tensor_type { elem_type: 7 shape { } } }",
                     flag = "type { tensor_type { elem_type: 9 shape { } } }",

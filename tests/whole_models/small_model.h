@@ -17,6 +17,10 @@ std::string branching_model();
 // windows of 5, padded by nothing, and gives a value of the graph around it as the second result, the other one a list.
 std::string choosing_model();
 
+// x: uint8[1, 4, 6, 6] -> y: uint8[1, 3, 6, 6], a convolution (`conv`, with a bias) between nodes that dequantise and
+// quantise, and behind it the numbers as real ones.
+std::string quantized_model();
+
 // A Loop (`turns`) over a value of the shape [4], which the file states for its body or not.
 std::string looping_model(bool with_shapes);
 

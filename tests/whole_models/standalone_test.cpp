@@ -5,7 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <vector>
 
+#define KW_ONLY_C
+#include "../../kernels/models/standalone_run.h"
 #include "base/files.h"
 #include "base/scratch.h"
 #include "models/ncnn_layer.h"
@@ -195,6 +199,42 @@ TEST_F(StandaloneModel, APlanCopiesOnlyWhatItMust) {
   EXPECT_EQ(copies, 1);  // the input that is an output
   EXPECT_EQ(reshapes, 0);
   EXPECT_EQ(plan->outputs.size(), 4u);
+}
+
+// A kernel that says how many threads it was lent, and has each piece of work write its number.
+int lent_kernel(kw_call* call) {
+  auto* const to = static_cast<float*>(call->outputs[0].data);
+  to[0] = static_cast<float>(call->threads);
+  to[1] = call->scratch_bytes >= 2 * call->threads * 64;
+  const auto work = [](void* data, int32_t i) { static_cast<float*>(data)[2 + i] = static_cast<float>(i); };
+  if (call->parallel != nullptr) call->parallel(call, 2, work, to);
+  return KW_OK;
+}
+
+TEST(AStandaloneRun, LendsThreadsAndTakesThemBack) {
+  constexpr kw_model::Kernel kKernel{lent_kernel, nullptr, nullptr, 0};
+  constexpr kw_model::Tensor kTensor{kw_model::Tensor::output, 0, KW_FLOAT32, 1, {4}};
+  constexpr int32_t kFirst[] = {0};
+  const kw_model::Step step{&kKernel, kFirst, 0, 1, 64, 0};
+  const kw_model::Plan plan{&kTensor, &step, 1, nullptr, 0};
+  const std::unique_ptr<kw_model::Model> model(kw_model::Model::create(plan));
+  ASSERT_TRUE(model);
+  int asked = 0;
+  const auto pool = [](void* count, int32_t pieces, void (*work)(void* data, int32_t index), void* data) {
+    ++*static_cast<int*>(count);
+    for (int32_t i = 0; i < pieces; ++i) work(data, i);
+  };
+  std::vector<float> y(4, -1);
+  void* const outputs[] = {y.data()};
+  ASSERT_TRUE(model->lend(3, pool, &asked));
+  ASSERT_EQ(model->run(nullptr, outputs), KW_OK);
+  EXPECT_EQ(y, (std::vector<float>{3, 1, 0, 1}));
+  EXPECT_EQ(asked, 1);
+  y = {-1, -1, -1, -1};
+  ASSERT_TRUE(model->lend(1, nullptr, nullptr));
+  ASSERT_EQ(model->run(nullptr, outputs), KW_OK);
+  EXPECT_EQ(y, (std::vector<float>{1, 0, -1, -1}));
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(SharedMemory, TensorsThatLiveAtTheSameTimeDoNotOverlap) {

@@ -2,6 +2,7 @@
 
 #include <kernelwright.h>
 
+#include "half.h"
 #include "threads.h"
 #include "vector.h"
 
@@ -31,13 +32,15 @@ struct Left {
   Left at(int64_t i, int64_t k) const { return {data + i * row + k * step, row, step}; }
 };
 // Row k of the right matrix begins at data + k * step.
-struct Right {
-  const float* data;
+template <class T>
+struct RightOf {
+  const T* data;
   int64_t step;
 
-  const float* row(int64_t k) const { return data + k * step; }
-  Right at(int64_t j) const { return {data + j, step}; }
+  const T* row(int64_t k) const { return data + k * step; }
+  RightOf at(int64_t j) const { return {data + j, step}; }
 };
+using Right = RightOf<float>;
 // Row k of the right matrix begins at data + offsets[k].
 struct Gathered {
   const float* data;
@@ -116,7 +119,7 @@ template <int kRows, int kVectors, class B>
   }
   const float* left = a.data;
   for (int64_t k = 0; k < depth; ++k) {
-    const float* right = b.row(k);
+    const auto* right = b.row(k);
     Floats row[kVectors];
     KW_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = simd::load(right + v * kLanes);
     KW_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -271,9 +274,10 @@ inline void pack_eight(const float* from, int64_t row, int64_t rows, int64_t pit
   }
 }
 
-// y = a * b with b packed in panels: the depth in parts whose panels fit the first cache, the rows in blocks that fit
-// the second. `block`: memory for one, or null where a is read as it lies.
-inline void multiply_packed(int64_t m, int64_t depth, Left a, const float* packed, Result y, float* block) {
+// y = a * b with b packed in panels, of floats or of what half.h widens: the depth in parts whose panels fit the first
+// cache, the rows in blocks that fit the second. `block`: memory for one, or null where a is read as it lies.
+template <class T>
+inline void multiply_packed(int64_t m, int64_t depth, Left a, const T* packed, Result y, float* block) {
   const Finish* finish = y.finish;
   int64_t k = 0;
   do {
@@ -286,7 +290,7 @@ inline void multiply_packed(int64_t m, int64_t depth, Left a, const float* packe
         each_rows(height, [&](int64_t i, int64_t rows) { pack_rows(a.at(i0 + i, k), rows, part, block + i * part); });
       }
       for (int64_t j = 0; j < y.columns; j += kPanel) {
-        const Right panel{packed + j * depth + k * kPanel, kPanel};
+        const RightOf<T> panel{packed + j * depth + k * kPanel, kPanel};
         each_rows(height, [&](int64_t i, int64_t rows) {
           const Left left = block == nullptr ? a.at(i0 + i, k) : Left{block + i * part, 1, rows};
           const Finish here = finish->at(i0 + i, j);
@@ -361,7 +365,8 @@ inline void pack(const kw::Node& node, int threads, const float* from, int64_t r
 }
 
 // `blocks`: memory for a block of each thread, or null where a is read as it lies.
-inline void multiply_packed(const kw::Node& node, int threads, int64_t m, int64_t depth, Left a, const float* packed,
+template <class T>
+inline void multiply_packed(const kw::Node& node, int threads, int64_t m, int64_t depth, Left a, const T* packed,
                             const Result& y, float* blocks) {
   if (threads <= 1) return multiply_packed(m, depth, a, packed, y, blocks);
   const int64_t size = block_size(m, depth);

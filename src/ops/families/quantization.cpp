@@ -46,15 +46,19 @@ Result<Granularity> blocked(const Shape& x, const Shape& scale, int axis, std::i
   return Granularity{view, block, expected[axis] * view.inner, view.inner, 1};
 }
 
+bool is_one_number(const Shape& shape) { return shape.rank() <= 1 && shape.count() == 1; }
+
+// Quantisers write a scale of the shape [1] beside a zero point of the shape [].
 Result<Granularity> granularity_of(const Call& call) {
   const Shape& x = call.shape(0);
   const Shape& scale = call.shape(1);
-  if (call.has(2) && call.shape(2) != scale) {
+  const bool one_for_all = is_one_number(scale) && (!call.has(2) || is_one_number(call.shape(2)));
+  if (call.has(2) && call.shape(2) != scale && !one_for_all) {
     return fail("the zero point {} must have the shape {} of the scale", call.shape(2).text(), scale.text());
   }
   const std::int64_t block = call.integer("block_size");
   if (block < 0) return fail("attribute 'block_size' is {}, but cannot be negative", block);
-  if (block == 0 && scale.rank() <= 1 && scale.count() == 1) return Granularity{.view = {Shape{x.count()}, 0}};
+  if (block == 0 && one_for_all) return Granularity{.view = {Shape{x.count()}, 0}};
   KW_TRY(const int axis, normal_axis(call.integer("axis"), x.rank()));
   if (block > 0) return blocked(x, scale, axis, block);
   if (scale != Shape{x[axis]}) {

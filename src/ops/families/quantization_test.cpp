@@ -46,13 +46,20 @@ TEST(QuantizeLinear, RefusesScalesThatDoNotFitAndThoseThatAreNotPositive) {
   const Tensor x = tensor_of({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_TRUE(refused("QuantizeLinear", on(x, tensor_of({1, 1}))));
   EXPECT_TRUE(refused("QuantizeLinear", on(x, Tensor::scalar(0))));
-  EXPECT_TRUE(refused("QuantizeLinear", on(x, Tensor::scalar(1), tensor_of({0}, {1}, DType::uint8))));
+  EXPECT_TRUE(refused("QuantizeLinear", on(x, Tensor::scalar(1), tensor_of({0, 0}, {2}, DType::uint8))));
   EXPECT_TRUE(refused("QuantizeLinear", on(x, Tensor::scalar(1)).attribute("block_size", -1)));
 }
 
 TEST(DequantizeLinear, TakesTheZeroPointOffFirst) {
   const Tensor x = tensor_of({0, 128, 255}, {3}, DType::uint8);
   EXPECT_EQ(numbers("DequantizeLinear", on(x, Tensor::scalar(2), Tensor::scalar(128, DType::uint8))),
+            (Numbers{-256, 0, 254}));
+}
+
+// As ONNX Runtime's quantiser writes biases.
+TEST(DequantizeLinear, TakesOneScaleAndOneZeroPointOfEitherShape) {
+  const Tensor x = tensor_of({0, 128, 255}, {3}, DType::uint8);
+  EXPECT_EQ(numbers("DequantizeLinear", on(x, tensor_of({2}, {1}), Tensor::scalar(128, DType::uint8))),
             (Numbers{-256, 0, 254}));
 }
 
