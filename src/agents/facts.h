@@ -45,7 +45,8 @@ struct Exemplar {
   std::string source;  // without that line
 };
 Result<std::vector<Exemplar>> all_exemplars();
-// In the form of the device's kernels, of the task's category, and with none of its operators; null where there is none.
+// In the form of the device's kernels, of the task's category, and with none of its operators; null where there is
+// none.
 const Exemplar* exemplar_for(const Task& task, const std::vector<Exemplar>& all,
                              const std::string& device = targets::usual_device());
 

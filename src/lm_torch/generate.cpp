@@ -29,10 +29,9 @@ std::vector<Chosen> choose_many(const at::Tensor& logits, const Sampling& sampli
     const std::int64_t most = sampling.top_k > 0 ? std::min(sampling.top_k, all.size(1)) : all.size(1);
     const at::Tensor last = (sums < sampling.top_p).sum(1, true).clamp_max(most - 1);
     const at::Tensor sum = sums.gather(1, last);
-    const at::Tensor wanted = at::tensor(std::vector<double>(numbers.begin(), numbers.end()), at::kDouble)
-                                  .view({-1, 1})
-                                  .to(logits.device()) *
-                              sum;
+    const at::Tensor wanted =
+        at::tensor(std::vector<double>(numbers.begin(), numbers.end()), at::kDouble).view({-1, 1}).to(logits.device()) *
+        sum;
     const at::Tensor chosen = at::minimum((sums <= wanted).sum(1, true), last);
     ids = order.gather(1, chosen);
     shares = all.gather(1, chosen) / sum;

@@ -49,8 +49,8 @@ struct TokenPart {
 struct Pass {
   at::Tensor cosines, sines;  // [batch, 1, tokens, head size]
   at::Tensor mask;            // added to scores: [batch, 1, tokens, keys]; undefined: all see all keys
-  // The same with a row for every query of a group of heads, [batch, 1, group * tokens, keys], where these are few: then
-  // a group reads its keys once.
+  // The same with a row for every query of a group of heads, [batch, 1, group * tokens, keys], where these are few:
+  // then a group reads its keys once.
   at::Tensor group_mask = {};
   // Where tokens see few of the keys: all tokens in order, with the masks in place of `mask`. Empty: all at once.
   std::vector<TokenPart> parts = {};
@@ -79,8 +79,8 @@ class Network {
   // `ids` [batch, tokens]. `padding`: how many tokens at the beginning of each row count for nothing.
   Pass begin_pass(std::int64_t batch, std::int64_t tokens, KeyValueCache* cache = nullptr,
                   std::span<const std::int64_t> padding = {}) const;
-  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true, or all where
-  // it is undefined. Both may lie on the network's device or on the CPU.
+  // Tokens at `positions` [rows, tokens], of which each sees the keys where `seen` [rows, tokens, keys] is true, or all
+  // where it is undefined. Both may lie on the network's device or on the CPU.
   Pass pass_over(const at::Tensor& positions, const at::Tensor& seen, std::vector<TokenPart> parts = {}) const;
   at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor run_layer(std::int64_t layer, const at::Tensor& hidden, const Pass& pass) const;

@@ -68,7 +68,8 @@ TEST(TracePass, ShowsWhatThePassSaw) {
       const TrainingPass pass = trace_pass(answers, {1, 2, 3}, 4, 31, round);
       learnt += pass.learnt;
       if (pass.learnt == 0) continue;
-      const at::Tensor states = network.run(pass.ids, network.pass_over(pass.positions, pass.seen(0, 3, at::kCPU, pass.ids.size(1))));
+      const at::Tensor states =
+          network.run(pass.ids, network.pass_over(pass.positions, pass.seen(0, 3, at::kCPU, pass.ids.size(1))));
       at::Tensor logits = network.head(states.reshape({-1, states.size(-1)}).index_select(0, pass.places));
       logits.select(1, 31).fill_(-INFINITY);
       EXPECT_TRUE(logits.argmax(1).equal(pass.targets)) << way << " " << round;

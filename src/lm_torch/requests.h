@@ -2,7 +2,8 @@
 //
 //   {"do": "info", "model": PATH}
 //   {"do": "perplexity", "model": PATH, "text": PATH, "window": 512, "most_tokens": 50000}
-//   {"do": "generate", "model": PATH, "prompts": [TEXT...], "most_tokens": 128, "temperature": 0, "top_k": 0, "top_p": 1,
+//   {"do": "generate", "model": PATH, "prompts": [TEXT...], "most_tokens": 128, "temperature": 0, "top_k": 0, "top_p":
+//   1,
 //    "seed": 1, "samples": 1}
 //     in place of prompts also "questions": [TEXT...], each through the chat template, or one conversation as
 //     "messages": [{"role", "content"}...]

@@ -34,8 +34,8 @@ at::Tensor whole_numbers(const std::vector<std::int64_t>& values, std::int64_t r
   return at::tensor(values, at::kLong).view({rows, -1});
 }
 
-// Stretches of kTokensOfPart tokens with the keys that any of them sees in any row, in steps of kKeysOfPart. Empty where
-// there would be one, or where they would save little.
+// Stretches of kTokensOfPart tokens with the keys that any of them sees in any row, in steps of kKeysOfPart. Empty
+// where there would be one, or where they would save little.
 std::vector<TokenPart> parts_of(const std::vector<std::vector<Token>>& rows, bool diffusion, std::int64_t longest) {
   const auto part_count = static_cast<std::size_t>((longest + kTokensOfPart - 1) / kTokensOfPart),
              step_count = static_cast<std::size_t>((longest + kKeysOfPart - 1) / kKeysOfPart);

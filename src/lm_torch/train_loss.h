@@ -28,7 +28,7 @@ struct TrainingPass {
   at::Tensor examples, blocks, clean;
   bool in_blocks = false;
   std::vector<TokenPart> parts;  // what few of the tokens can see, for all rows (src/lm_torch/network.h)
-  at::Tensor places;  // of rows * tokens, those that predict
+  at::Tensor places;             // of rows * tokens, those that predict
   at::Tensor targets, weights;
   std::int64_t learnt = 0;  // tokens that the loss is divided by
   std::int64_t tokens = 0;  // of examples, filling not counted
