@@ -242,7 +242,7 @@ void add_operators(Run& run, int cases_per_op, const std::string& only) {
 // Every task in up to three shapes that are small enough to go through a file, its own among them where it is.
 Status add_tasks(Run& run, const std::string& only) {
   constexpr std::int64_t kMostElements = 300'000;
-  constexpr std::int64_t kMostTransformed = 32'768;  // known_differences.h
+  constexpr std::int64_t kMostTransformed = 16'384;  // known_differences.h
   KW_TRY(const std::vector<suites::Suite> suites, suites::installed_suites());
   for (const suites::Suite& suite : suites) {
     if (!only.empty() && suite.name != only) continue;

@@ -20,7 +20,7 @@ std::span<const KnownDifference> known_differences();
 
 // On x86 without VNNI, ONNX Runtime adds pairs of products of uint8 and int8 in 16 bits, which saturate: its
 // documentation says so. Such a product, where it differs, says nothing on such a machine; nor does LRN of subnormal
-// numbers, of some of which ONNX Runtime makes infinities.
+// numbers, of some of which ONNX Runtime makes infinities, or a recurrent layer with Softplus of large numbers.
 bool may_differ(const Task& task, std::span<const Tensor> inputs);
 
 // Why an operator cannot be compared at all; empty: it can.
