@@ -26,7 +26,8 @@ constexpr std::int64_t kFewElements = 256;
 constexpr double kCheapOwnFlops = 2e6;
 constexpr std::int64_t kCheapOwnElements = 1 << 15;
 // Crowds: how many, of shapes with how many elements of the first input, and what all of them may cost together.
-constexpr std::size_t kCrowds = 8, kMostInCrowd = 96;
+constexpr std::size_t kCrowds = 12, kMostInCrowd = 64;
+constexpr double kFewestInCrowd = 6;
 constexpr std::int64_t kFewInPattern = 48, kMostInPattern = 2048;
 constexpr double kCrowdFlops = 1.6e7, kCrowdElements = 5e5;
 // How much a weight's element counts in the cost of a set: it is drawn once for a crowd, but each reference reads it.
@@ -34,8 +35,8 @@ constexpr double kWeightShare = 0.3;
 // This number of shapes is drawn for a crowd, and the cheapest is taken.
 constexpr int kShapesLookedAt = 3;
 // Shares of a crowd's sets. What is left are typical ones, each like the one before in a way (mixed_inputs.h).
-constexpr std::pair<ops::InputClass, double> kCrowdShares[] = {{ops::InputClass::wide, 0.36},
-                                                               {ops::InputClass::ties, 0.26},
+constexpr std::pair<ops::InputClass, double> kCrowdShares[] = {{ops::InputClass::wide, 0.35},
+                                                               {ops::InputClass::ties, 0.25},
                                                                {ops::InputClass::edges, 0.14},
                                                                {ops::InputClass::special, 0.08},
                                                                {ops::InputClass::tails, 0.06}};
@@ -121,7 +122,7 @@ std::vector<Cheap> cheap_shapes(const std::vector<PlannedCase>& plan, const Task
     const std::int64_t first = graph->inputs[0].type.shape.count();
     if (first == 0 || first > kMostInPattern) continue;
     const double share = std::max(elements / kCrowdElements, ops::cost_of(*graph).flops / kCrowdFlops);
-    if (share * kCrowds <= 1.0 / 8) able.push_back({&one, share, first});
+    if (share * kCrowds <= 1 / kFewestInCrowd) able.push_back({&one, share, first});
   }
   std::vector<std::int64_t> sizes;
   for (const Cheap& one : able) sizes.push_back(one.elements);

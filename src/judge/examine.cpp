@@ -7,6 +7,7 @@
 #include <set>
 
 #include "judge/exam_plan.h"
+#include "judge/instances.h"
 #include "judge/large.h"
 #include "judge/long_run.h"
 #include "judge/mixed_inputs.h"
@@ -15,6 +16,7 @@
 #include "ops/draw.h"
 #include "ops/pattern.h"
 #include "ops/reach.h"
+#include "ops/workaday_data.h"
 
 namespace kw::judge {
 namespace {
@@ -42,7 +44,7 @@ constexpr std::int64_t kFewWatched = 256;
 constexpr std::size_t kShapesInHistory = 4;
 constexpr int kShortHistories = 8;
 constexpr History kShortHistory{.calls = 100, .fewest_calls = 30, .longest_stretch = 30};
-constexpr int kShapesInTwo = 12;
+constexpr std::size_t kShapesInTwo = 12;
 // The most tensors of all calls of a crowd that run in one command.
 constexpr std::size_t kTensorsAtOnce = 512;
 // On a slow emulator only one crowd in this number is tried.
@@ -67,9 +69,13 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b) {
 
 class Examiner {
  public:
-  Examiner(const Exam& exam, Random random, std::unique_ptr<targets::Calls> calls,
+  Examiner(const Exam& exam, Random random, Instances instances, std::unique_ptr<targets::Calls> calls,
            std::unique_ptr<targets::LoadedKernel> kernel)
-      : exam_(exam), random_(random), calls_(std::move(calls)), kernel_(std::move(kernel)) {}
+      : exam_(exam),
+        random_(random),
+        instances_(std::move(instances)),
+        calls_(std::move(calls)),
+        kernel_(std::move(kernel)) {}
 
   Result<Examined> run(const std::vector<PlannedCase>& plan, const std::vector<PlannedCrowd>& crowds) {
     found(VerdictStage::load, kernel_->finish_loading(Clock::now() + kMostLoadTime));
@@ -97,8 +103,16 @@ class Examiner {
   // What a case is called, and what a wrong answer in it means.
   struct Asked {
     VerdictStage stage;
-    Json about;
+    std::string_view values;
+    const Lengths* lengths;  // null: no matter which
     bool typical;
+
+    Json about() const {
+      Json all = Json::object();
+      if (lengths == nullptr) return {{"values", values}, {"lengths", std::move(all)}};
+      for (const auto& [name, value] : *lengths) all[name] = value;
+      return {{"values", values}, {"lengths", std::move(all)}};
+    }
   };
 
   bool rejected() const { return examined_.finding.has_value(); }
@@ -110,10 +124,12 @@ class Examiner {
   }
 
   Status examine_case(const PlannedCase& one) {
-    KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, one.lengths, one.threads));
-    const std::string class_name = one.thin ? "few" : std::string(ops::name_of(one.input_class));
+    KW_TRY(const Instance* const made, instances_.of(one.lengths, one.threads));
+    const Instance& instance = *made;
+    const std::string_view class_name = one.thin ? "few" : ops::name_of(one.input_class);
     const Asked asked{.stage = one.hidden ? VerdictStage::hidden : VerdictStage::verify,
-                      .about = about(class_name, one.lengths),
+                      .values = class_name,
+                      .lengths = &one.lengths,
                       .typical = !one.thin && one.input_class == ops::InputClass::typical};
     if (exam_.quick_check != nullptr) {
       return examine_answers(instance, exam_.quick_check->inputs, exam_.quick_check->expected, kMostCallTime, asked);
@@ -123,7 +139,8 @@ class Examiner {
                                                        [&](std::vector<Tensor>& drawn) {
                                                          if (!one.thin)
                                                            repeat_the_last(instance, one.input_class, drawn);
-                                                         if (asked.typical && one.hidden) repeat_a_row(instance, drawn);
+                                                         if (asked.typical && one.hidden)
+                                                           make_workaday(instance, one.turn, drawn);
                                                        },
                                                    .turn = one.turn});
     if (one.thin && !thin_out(instance.graph, inputs, random_)) return {};
@@ -132,19 +149,19 @@ class Examiner {
     const auto expected = ops::evaluate(instance.graph, inputs);
     // The drawn values have no reference (the operator forbids them): the case is skipped.
     if (!expected.ok()) return {};
-    note_coverage(one, class_name);
+    note_coverage(one.lengths, one.hidden, one.threads, class_name);
     return examine_answers(instance, inputs, *expected, kMostCallTime + kReferenceTimes * (Clock::now() - begin),
                            asked);
   }
 
   // One call for each set of inputs, all in one go. Weights are typical, and the same for all.
   Status examine_crowd(const PlannedCrowd& crowd) {
-    KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, crowd.lengths, crowd.threads));
-    const std::size_t tensors = instance.inputs.size() + instance.outputs.size();
+    KW_TRY(const Instance* const instance, instances_.of(crowd.lengths, crowd.threads));
+    const std::size_t tensors = instance->inputs.size() + instance->outputs.size();
     const std::size_t most = std::min(exam_.device->most_calls(), kTensorsAtOnce / tensors + 1);
     std::span<const PlannedCrowd::Set> left = crowd.sets;
     while (!left.empty() && !rejected()) {
-      KW_CHECK(examine_together(crowd, instance, left.first(std::min(most, left.size()))));
+      KW_CHECK(examine_together(crowd, *instance, left.first(std::min(most, left.size()))));
       left = left.subspan(std::min(most, left.size()));
     }
     return {};
@@ -160,20 +177,28 @@ class Examiner {
     std::vector<Drawn> calls;
     const auto begin = Clock::now();
     const std::vector<Tensor> weights = draw_weights(instance.graph, crowd_++, secret(), random_);
-    const std::size_t first_way = random_.bits() % kWaysAlike;
+    // Where none are summed an answer is an input like any other. The one after it is new: an answer has few numbers.
+    const bool feeds_back = crowd_ % 4 == 0 && ops::patterns_of(instance.graph).one_sign;
+    std::size_t fed_back = 0;
     for (const PlannedCrowd::Set& set : sets) {
       const bool typical = set.input_class == ops::InputClass::typical;
       const auto change = [&](std::vector<Tensor>& drawn) {
-        if (!typical || calls.empty() || calls.back().input_class != ops::InputClass::typical) return;
-        make_alike(instance.graph, instance.constant, calls.back().inputs, &calls.back().expected[0],
-                   first_way + calls.size(), drawn, random_);
+        if (!typical || calls.empty()) return;
+        const Drawn& last = calls.back();
+        const bool after_typical = last.input_class == ops::InputClass::typical;
+        if (after_typical && calls.size() != fed_back) {
+          make_alike(instance.graph, instance.constant, last.inputs, &last.expected[0],
+                     static_cast<Way>(way_++ % kWaysAlike), drawn, random_);
+        } else if (!after_typical && feeds_back && last.input_class != ops::InputClass::special) {
+          make_alike(instance.graph, instance.constant, last.inputs, &last.expected[0], Way::fed_back, drawn, random_);
+          fed_back = calls.size() + 1;
+        }
       };
       std::vector<Tensor> inputs = ops::draw_inputs(instance.graph, set.input_class, secret(),
                                                     {.change = change, .turn = set.turn, .weights = &weights});
       auto expected = ops::evaluate(instance.graph, inputs);
       if (!expected.ok()) continue;
-      note_coverage({.lengths = crowd.lengths, .hidden = crowd.hidden, .threads = crowd.threads},
-                    std::string(ops::name_of(set.input_class)));
+      note_coverage(crowd.lengths, crowd.hidden, crowd.threads, ops::name_of(set.input_class));
       calls.push_back({std::move(inputs), *std::move(expected), set.input_class});
     }
     if (calls.empty()) return {};
@@ -188,7 +213,8 @@ class Examiner {
     }
     const auto asked_of = [&](ops::InputClass input_class) {
       return Asked{.stage = crowd.hidden ? VerdictStage::hidden : VerdictStage::verify,
-                   .about = about(std::string(ops::name_of(input_class)), crowd.lengths),
+                   .values = ops::name_of(input_class),
+                   .lengths = &crowd.lengths,
                    .typical = false};
     };
     const Asked any = asked_of(calls[0].input_class);
@@ -209,57 +235,32 @@ class Examiner {
     return {};
   }
 
-  static Json about(const std::string& class_name, const Lengths& lengths) {
-    Json values = Json::object();
-    for (const auto& [name, value] : lengths) values[name] = value;
-    return {{"values", class_name}, {"lengths", values}};
-  }
-
-  static bool may_be_mixed(const Instance& instance, const std::vector<Tensor>& inputs) {
-    return !inputs.empty() && !instance.constant[0] && inputs[0].dtype() == DType::float32;
-  }
-
-  // Half of the first input is taken from another set and half is new: this shows a kernel that recognises inputs by
-  // their beginning.
-  static void begin_alike(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
-    if (!may_be_mixed(instance, inputs)) return;
-    const auto from = others[0].as<float>();
-    std::copy_n(from.begin(), from.size() / 2, inputs[0].as<float>().begin());
-  }
-
-  // All inputs are those of another set but for one element, or the first one is reversed: this shows a kernel that
-  // recognises inputs by some elements or by a sum.
-  void nearly_repeat(const Instance& instance, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
-    if (!may_be_mixed(instance, inputs) || inputs[0].count() == 0) return;
-    const bool turned = random_.chance(0.5);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (instance.constant[i] || inputs[i].dtype() != DType::float32 || inputs[i].count() == 0) continue;
-      const auto from = others[i].as<float>();
-      auto to = inputs[i].as<float>();
-      const auto at = static_cast<std::size_t>(random_.integer(0, std::ssize(to) - 1));
-      const float own = to[at];
-      std::ranges::copy(from, to.begin());
-      if (i == 0 && !turned) to[at] = own;
-    }
-    const auto first = inputs[0].as<float>();
-    if (turned) std::ranges::rotate(first, first.begin() + std::ssize(first) / 2);
-  }
-
   void repeat_the_last(const Instance& instance, ops::InputClass input_class, std::vector<Tensor>& inputs) {
-    if (last_class_ != input_class || !may_be_mixed(instance, inputs) || !random_.chance(0.5)) return;
+    if (last_class_ != input_class || !may_be_mixed(instance.constant, inputs) || !random_.chance(0.5)) return;
     begin_as_the_last(instance.graph, input_class, last_input_, inputs[0]);
   }
   void note_the_last(const Instance& instance, ops::InputClass input_class, const std::vector<Tensor>& inputs) {
-    if (!may_be_mixed(instance, inputs)) return;
+    if (!may_be_mixed(instance.constant, inputs)) return;
     last_class_ = input_class;
     last_input_ = inputs[0];
+  }
+
+  // Every other time weights are plain ones, now and then the first input is.
+  void make_workaday(const Instance& instance, std::uint64_t turn, std::vector<Tensor>& inputs) {
+    constexpr std::uint64_t kPlainFirst = 10;
+    constexpr std::int64_t kMostPlain = 512;  // long sums of equal terms drift
+    if (turn % 2 == 0) make_weights_plain(instance.graph, turn / 2, inputs, random_);
+    if (turn % kPlainFirst != 0) return repeat_a_row(instance, inputs);
+    if (!inputs.empty() && !instance.constant[0] && inputs[0].count() <= kMostPlain) {
+      ops::make_plain(instance.graph, 0, ops::Plain::round, inputs[0], random_);
+    }
   }
 
   // Now and then one row of the first input is as another: two like samples in a batch. Only one, since long sums of
   // equal terms drift.
   void repeat_a_row(const Instance& instance, std::vector<Tensor>& inputs) {
     constexpr double kShare = 0.5;
-    if (!may_be_mixed(instance, inputs) || !ops::patterns_of(instance.graph).equal) return;
+    if (!may_be_mixed(instance.constant, inputs) || !ops::patterns_of(instance.graph).equal) return;
     const Shape& shape = inputs[0].type().shape;
     if (shape.rank() < 2 || shape.count() == 0 || !random_.chance(kShare)) return;
     const std::int64_t columns = shape[shape.rank() - 1], rows = shape.count() / columns;
@@ -270,27 +271,28 @@ class Examiner {
     std::copy_n(values + from * columns, columns, values + to * columns);
   }
 
-  void note_coverage(const PlannedCase& one, const std::string& class_name) {
+  void note_coverage(const Lengths& lengths, bool hidden, int threads, std::string_view class_name) {
     Coverage& coverage = examined_.coverage;
     ++coverage.cases;
-    if (shapes_.insert(one.lengths).second) ++coverage.shapes;
-    for (const auto& [name, value] : one.lengths) {
+    ++coverage.input_classes[std::string(class_name)];
+    coverage.threads.insert(threads);
+    if (!hidden && std::ranges::find(coverage.own_classes, class_name) == coverage.own_classes.end()) {
+      coverage.own_classes.emplace_back(class_name);
+    }
+    if (!shapes_.insert(lengths).second) return;
+    ++coverage.shapes;
+    coverage.placements = {"aligned", "at the end of memory", "not aligned"};
+    for (const auto& [name, value] : lengths) {
       Coverage::Range& range = coverage.lengths.try_emplace(name, Coverage::Range{value, value, 0}).first->second;
       range.low = std::min(range.low, value);
       range.high = std::max(range.high, value);
       range.count += lengths_[name].insert(value).second;
     }
-    ++coverage.input_classes[class_name];
-    if (!one.hidden && std::ranges::find(coverage.own_classes, class_name) == coverage.own_classes.end()) {
-      coverage.own_classes.push_back(class_name);
-    }
-    coverage.threads.insert(one.threads);
-    coverage.placements = {"aligned", "at the end of memory", "not aligned"};
   }
 
   // A shape that is called many times, and what is known of it.
   struct ManyTimes {
-    Instance instance;
+    const Instance& instance;
     LongRun run;
   };
 
@@ -302,21 +304,20 @@ class Examiner {
       if (one.hidden) shapes.push_back(one.lengths);
     }
     KW_TRY(shapes, small_ones(std::move(shapes)));
-    const Asked asked{
-        .stage = VerdictStage::hidden, .about = {{"values", "typical"}, {"lengths", Json::object()}}, .typical = false};
-    int in_two = 0;
+    const Asked asked{.stage = VerdictStage::hidden, .values = "typical", .lengths = nullptr, .typical = false};
+    std::size_t in_two = 0;
     bool watched_many = false;
     int watched = 0;
     std::vector<std::unique_ptr<ManyTimes>> ready;
     for (const Lengths& lengths : shapes) {
       if (in_two == kShapesInTwo && ready.size() == kManyTimesShapes) break;
-      KW_TRY(Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
-      if (in_two < kShapesInTwo && instance.constant_bytes() > 0) {
-        KW_CHECK(examine_two(instance, in_two++ % 3 != 0, asked));
+      KW_TRY(const Instance* const instance, instances_.of(lengths, exam_.threads));
+      if (in_two < kShapesInTwo && instance->constant_bytes() > 0) {
+        KW_CHECK(examine_two(*instance, in_two++, asked));
         if (rejected()) return {};
       }
       if (ready.size() == kManyTimesShapes) continue;
-      auto many = std::make_unique<ManyTimes>(ManyTimes{.instance = std::move(instance), .run = {}});
+      auto many = std::make_unique<ManyTimes>(ManyTimes{.instance = *instance, .run = {}});
       KW_TRY(const bool good, prepare_run(*many, asked));
       if (rejected()) return {};
       if (!good) continue;
@@ -390,15 +391,15 @@ class Examiner {
     std::uint64_t least = ~std::uint64_t{0};
     random_.shuffle(std::span(shapes));
     for (Lengths& lengths : shapes) {
-      KW_TRY(const Instance instance, instance_for(*exam_.device, *exam_.task, lengths, exam_.threads));
-      if (std::ranges::any_of(instance.outputs, [](const TensorType& type) { return type.shape.count() == 0; })) {
+      KW_TRY(const Instance* const instance, instances_.of(lengths, exam_.threads));
+      if (std::ranges::any_of(instance->outputs, [](const TensorType& type) { return type.shape.count() == 0; })) {
         continue;
       }
-      if (instance.all_bytes() < least) {
-        least = instance.all_bytes();
+      if (instance->all_bytes() < least) {
+        least = instance->all_bytes();
         smallest = {lengths};
       }
-      if (instance.all_bytes() <= kSmallBytes) small.push_back(std::move(lengths));
+      if (instance->all_bytes() <= kSmallBytes) small.push_back(std::move(lengths));
     }
     return small.empty() ? smallest : small;
   }
@@ -420,8 +421,8 @@ class Examiner {
       const std::uint64_t seed = set % 2 == 0 ? many_seed_ + set : secret();
       run.inputs.push_back(
           ops::draw_inputs(instance.graph, ops::InputClass::typical, seed, {.change = [&](std::vector<Tensor>& drawn) {
-                             if (set == 1) begin_alike(instance, run.inputs[0], drawn);
-                             if (set == 3) nearly_repeat(instance, run.inputs[2], drawn);
+                             if (set == 1) begin_alike(instance.constant, run.inputs[0], drawn);
+                             if (set == 3) nearly_repeat(instance.constant, run.inputs[2], drawn, random_);
                            }}));
       for (std::size_t i = 0; i < run.inputs[set].size(); ++i) {
         if (instance.constant[i]) run.inputs[set][i] = run.inputs[0][i];
@@ -445,7 +446,7 @@ class Examiner {
 
   // Two prepared instances with other weights take turns, in two of three cases nearly the same ones; then each gets
   // the other's weights at its own address.
-  Status examine_two(const Instance& instance, bool nearly, const Asked& asked) {
+  Status examine_two(const Instance& instance, std::size_t number, const Asked& asked) {
     constexpr std::size_t kEach = 2;
     std::vector<Placement> places;
     for (std::size_t i = 0; i < 2 * kEach; ++i) places.push_back(random_.pick(kPlaces));
@@ -453,7 +454,8 @@ class Examiner {
     std::vector<std::vector<ops::WideTensor>> expected;
     for (int i = 0; i < 2; ++i) {
       inputs.push_back(ops::draw_inputs(instance.graph, ops::InputClass::typical, secret()));
-      if (i == 1 && nearly) change_little(instance.constant, inputs[0], inputs[1], random_);
+      if (i == 1 && number % 3 != 0)
+        change_little(instance.constant, number / 3 * 2 + number % 3 - 1, inputs[0], inputs[1], random_);
       auto one = ops::evaluate(instance.graph, inputs.back());
       if (!one.ok()) return {};
       expected.push_back(*std::move(one));
@@ -496,7 +498,7 @@ class Examiner {
   // In this case: its name goes with the reason, and whether its author may know it.
   void found_in(const Asked& asked, VerdictStage stage, Reason reason) {
     if (reason.empty()) return;
-    reason.params["case"] = asked.about;
+    reason.params["case"] = asked.about();
     reason.on_hidden_case = asked.stage == VerdictStage::hidden;
     found(stage, std::move(reason));
   }
@@ -509,44 +511,51 @@ class Examiner {
     if (exam_.quick_check == nullptr) std::ranges::rotate(places, places + random_.integer(0, std::ssize(kPlaces) - 1));
     KW_CHECK(calls_->lay_out(instance, places, random_));
     fill_inputs(instance, inputs);
-    const auto deadline = [&] { return Clock::now() + most_time; };
-    KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, deadline()));
+    const auto deadline = [&](std::size_t calls) {
+      return Clock::now() + static_cast<int>((calls + 1) / 2) * most_time;
+    };
+    KW_TRY(Reason arranged, kernel_->arrange(*calls_, instance, deadline(1)));
     found_in(asked, asked.stage, std::move(arranged));
     if (rejected()) return {};
     for (std::size_t call = 0; call < calls_->count(); ++call) poison_outputs(call);
+    // All in one go; of the own shape, what the first one leaves behind is looked at.
+    const bool looks = exam_.quick_check == nullptr && asked.stage == VerdictStage::verify;
+    const std::size_t at_first = looks ? 1 : calls_->count();
+    found_in(asked, asked.stage, kernel_->run(0, at_first, deadline(at_first)));
     std::vector<Tensor> first;
     std::optional<std::uint64_t> held;
-    const std::size_t repeated = random_.chance(0.5) ? 0 : std::size(kPlaces) - 1;
-    for (std::size_t round = 0; round <= std::size(kPlaces) && !rejected(); ++round) {
-      // The last round repeats the first call, or the one before, over other rubbish.
-      const bool again = round == std::size(kPlaces);
-      const std::size_t call = again ? repeated : round;
-      if (again) {
-        poison_outputs(call);
-        const auto rubbish = static_cast<std::uint8_t>(random_.chance(0.5) ? 0xff : random_.bits());
-        found_in(asked, asked.stage, kernel_->poison_scratch(rubbish, deadline()));
-        if (rejected()) return {};
-      }
-      if (round == 1 && exam_.quick_check == nullptr && asked.stage == VerdictStage::verify) {
+    for (std::size_t call = 0; call < calls_->count() && !rejected(); ++call) {
+      if (call == 1 && looks) {
         held = kernel_->memory_held();
+        found_in(asked, asked.stage, kernel_->run(1, calls_->count() - 1, deadline(calls_->count() - 1)));
       }
-      found_in(asked, asked.stage, kernel_->run(call, 1, deadline()));
-      if (rejected()) return {};
-      found_in(asked, VerdictStage::guard, named(kernel_->outputs().overrun(call, poisons_[call]), instance));
-      if (rejected()) return {};
-      Reason problem;
-      std::vector<Tensor> outputs = outputs_of(*kernel_, instance, call, &problem);
-      found_in(asked, asked.stage, named(std::move(problem), instance));
-      if (rejected()) return {};
-      if (round == 0) {
-        compare_all(expected, outputs, instance, asked);
-        first = std::move(outputs);
-      } else {
-        compare_again(expected, first, outputs, instance, again, asked);
-      }
+      look_at_answer(call, false, instance, expected, first, asked);
     }
+    if (rejected()) return {};
+    // The first one again, or the last, over other rubbish.
+    const std::size_t repeated = random_.chance(0.5) ? 0 : calls_->count() - 1;
+    poison_outputs(repeated);
+    const auto rubbish = static_cast<std::uint8_t>(random_.chance(0.5) ? 0xff : random_.bits());
+    found_in(asked, asked.stage, kernel_->poison_scratch(rubbish, deadline(1)));
+    if (!rejected()) found_in(asked, asked.stage, kernel_->run(repeated, 1, deadline(1)));
+    look_at_answer(repeated, true, instance, expected, first, asked);
     if (held && !rejected()) note_held(*held);
     return {};
+  }
+
+  // `first`: what the first call left.
+  void look_at_answer(std::size_t call, bool again, const Instance& instance,
+                      const std::vector<ops::WideTensor>& expected, std::vector<Tensor>& first, const Asked& asked) {
+    if (rejected()) return;
+    found_in(asked, VerdictStage::guard, named(kernel_->outputs().overrun(call, poisons_[call]), instance));
+    if (rejected()) return;
+    Reason problem;
+    std::vector<Tensor> outputs = outputs_of(*kernel_, instance, call, &problem);
+    found_in(asked, asked.stage, named(std::move(problem), instance));
+    if (rejected()) return;
+    if (call > 0 || again) return compare_again(expected, first, outputs, instance, again, asked);
+    compare_all(expected, outputs, instance, asked);
+    first = std::move(outputs);
   }
 
   // Small shapes are called thousands of times (long_run.h). Large ones are not, but may leave as much behind in each
@@ -642,6 +651,7 @@ class Examiner {
 
   const Exam& exam_;
   Random random_;
+  Instances instances_;
   std::unique_ptr<targets::Calls> calls_;
   std::unique_ptr<targets::LoadedKernel> kernel_;
   Examined examined_;
@@ -650,7 +660,8 @@ class Examiner {
   std::set<Lengths> shapes_;                               // that were tried
   std::map<std::string, std::set<std::int64_t>> lengths_;  // the values of each
   std::uint8_t poisons_[std::size(kPlaces)] = {};
-  std::size_t crowd_ = 0;          // how many were drawn
+  std::size_t crowd_ = 0;  // how many were drawn
+  std::size_t way_ = random_.bits() % kWaysAlike;
   std::uint64_t grown_bytes_ = 0;  // by calls of the own shape, over all cases
   std::int64_t grown_cases_ = 0;
   const std::uint64_t many_seed_ = secret();
@@ -664,30 +675,26 @@ Result<Examined> examine(const Exam& exam) {
       exam.quick_check != nullptr ? std::vector<PlannedCase>{{.lengths = exam.task->lengths, .threads = exam.threads}}
                                   : plan_exam(*exam.task, exam.threads, random);
   if (exam.large != nullptr) std::erase_if(plan, [](const PlannedCase& one) { return !one.hidden; });
-  // A device may have room for the task's own shape and for none that is larger.
+  Instances instances(exam);
+  const bool emulated = !exam.device->claims_speed();
+  KW_TRY(const Instance* const own, instances.of(exam.task->lengths, exam.threads));
+  const std::uint64_t most_bytes = emulated ? own->all_bytes() : UINT64_MAX;
+  // Emulators take long, and a device may have room for the task's own shape alone: no larger ones are tried there.
   std::erase_if(plan, [&](const PlannedCase& one) {
-    return one.hidden && !instance_for(*exam.device, *exam.task, one.lengths, one.threads).ok();
+    const auto instance = instances.of(one.lengths, one.threads);
+    return one.hidden && (!instance.ok() || (*instance)->all_bytes() > most_bytes);
   });
-  std::vector<PlannedCrowd> crowds;
-  if (exam.quick_check == nullptr) crowds = plan_crowds(*exam.task, plan, random);
-  // Emulators take long: there hidden shapes are no larger than the task's own.
-  if (!exam.device->claims_speed()) {
-    KW_TRY(const Instance own, instance_for(*exam.device, *exam.task, exam.task->lengths, exam.threads));
-    std::erase_if(plan, [&](const PlannedCase& one) {
-      const auto instance = instance_for(*exam.device, *exam.task, one.lengths, one.threads);
-      return one.hidden && instance.ok() && instance->all_bytes() > own.all_bytes();
-    });
-    crowds.resize((crowds.size() + kCrowdsOnEmulators - 1) / kCrowdsOnEmulators);
-  }
+  auto crowds = exam.quick_check == nullptr ? plan_crowds(*exam.task, plan, random) : std::vector<PlannedCrowd>();
+  if (emulated) crowds.resize((crowds.size() + kCrowdsOnEmulators - 1) / kCrowdsOnEmulators);
   targets::Limits limits{.threads = exam.threads};
   for (const PlannedCase& one : plan) {
-    KW_TRY(const Instance instance, instance_for(*exam.device, *exam.task, one.lengths, one.threads));
-    limits.memory_bytes = std::max(limits.memory_bytes, kManyCalls * instance.all_bytes());
-    limits.constant_bytes = std::max(limits.constant_bytes, kManyCalls * instance.constant_bytes());
+    KW_TRY(const Instance* const instance, instances.of(one.lengths, one.threads));
+    limits.memory_bytes = std::max(limits.memory_bytes, kManyCalls * instance->all_bytes());
+    limits.constant_bytes = std::max(limits.constant_bytes, kManyCalls * instance->constant_bytes());
   }
   KW_TRY(std::unique_ptr<targets::Calls> calls, exam.device->make_calls());
   KW_TRY(std::unique_ptr<targets::LoadedKernel> kernel, exam.device->load(*exam.built, *calls, limits));
-  return Examiner(exam, random, std::move(calls), std::move(kernel)).run(plan, crowds);
+  return Examiner(exam, random, std::move(instances), std::move(calls), std::move(kernel)).run(plan, crowds);
 }
 
 }  // namespace kw::judge

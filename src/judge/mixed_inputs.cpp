@@ -43,26 +43,9 @@ bool begin_as_the_last(const ops::Graph& graph, ops::InputClass input_class, con
 }
 
 void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, const std::vector<Tensor>& before,
-                const ops::WideTensor* answer, std::size_t way, std::vector<Tensor>& now, Random& random) {
+                const ops::WideTensor* answer, Way chosen, std::vector<Tensor>& now, Random& random) {
   if (now.empty() || constant[0] || now[0].count() == 0) return;
-  enum class Way {
-    begins,
-    one_element,
-    stretch,
-    turned,
-    doubled,
-    negative,
-    first_alone,
-    all_but_first,
-    exchanged,
-    sorted,
-    noise,
-    fed_back,
-    first_plain,
-    other_plain
-  };
   constexpr double kNoise = 0x1p-12;
-  const auto chosen = static_cast<Way>(way % kWaysAlike);
   if (chosen == Way::first_plain) return ops::make_plain(graph, 0, ops::Plain::round, now[0], random);
   if (chosen == Way::other_plain) {
     if (now.size() < 2) return;
@@ -120,36 +103,67 @@ void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, cons
   }
 }
 
-std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random) {
+bool may_be_mixed(const std::vector<bool>& constant, const std::vector<Tensor>& inputs) {
+  return !inputs.empty() && !constant[0] && inputs[0].dtype() == DType::float32;
+}
+
+void begin_alike(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs) {
+  if (!may_be_mixed(constant, inputs)) return;
+  const auto from = others[0].as<float>();
+  std::copy_n(from.begin(), from.size() / 2, inputs[0].as<float>().begin());
+}
+
+void nearly_repeat(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
+                   Random& random) {
+  if (!may_be_mixed(constant, inputs) || inputs[0].count() == 0) return;
+  const bool turned = random.chance(0.5);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (constant[i] || inputs[i].dtype() != DType::float32 || inputs[i].count() == 0) continue;
+    const auto from = others[i].as<float>();
+    auto to = inputs[i].as<float>();
+    const auto at = static_cast<std::size_t>(random.integer(0, std::ssize(to) - 1));
+    const float own = to[at];
+    std::ranges::copy(from, to.begin());
+    if (i == 0 && !turned) to[at] = own;
+  }
+  const auto first = inputs[0].as<float>();
+  if (turned) std::ranges::rotate(first, first.begin() + std::ssize(first) / 2);
+}
+
+void make_weights_plain(const ops::Graph& graph, std::size_t turn, std::vector<Tensor>& drawn, Random& random) {
   using enum ops::Plain;
-  constexpr std::optional<ops::Plain> kTurns[] = {{}, neutral, neutral, ternary, neutral, round, round, two_of_four};
-  const std::size_t turn = crowd % std::size(kTurns);
-  const std::optional<ops::Plain> plain = kTurns[turn];
-  // All of them at first, then every other one: what one does may hide what another does.
-  const auto takes_part = [&](std::size_t slot) {
-    if (plain == neutral) return turn == 1 || (slot + turn / 2) % 2 == 0;
-    return plain != round || random.chance(0.5);
-  };
+  constexpr ops::Plain kTurns[] = {neutral, two_of_four, neutral, equal, middle, neutral, ternary, round, round};
+  const std::size_t which = turn % std::size(kTurns);
+  const ops::Plain plain = kTurns[which];
+  for (std::size_t slot = 0; slot < drawn.size(); ++slot) {
+    const ops::GraphInput& input = graph.inputs[slot];
+    if (input.role != Role::weight || input.declared->constant.count() > 0) continue;
+    // All of them at first, then every other one: what one does may hide what another does.
+    if (plain == neutral && which > 0 && (slot + which / 2) % 2 != 0) continue;
+    if (plain == round && !random.chance(0.5)) continue;
+    ops::make_plain(graph, slot, plain, drawn[slot], random);
+  }
+}
+
+std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random) {
   const auto change = [&](std::vector<Tensor>& drawn) {
-    for (std::size_t i = 0; plain && i < drawn.size(); ++i) {
-      const ops::GraphInput& input = graph.inputs[i];
-      if (input.role != Role::weight || input.declared->constant.count() > 0) continue;
-      if (takes_part(i)) ops::make_plain(graph, i, *plain, drawn[i], random);
+    if (crowd % kCrowdsAsDrawn > 0) {
+      make_weights_plain(graph, crowd - crowd / kCrowdsAsDrawn - 1, drawn, random);
     }
   };
   return ops::draw_inputs(graph, ops::InputClass::typical, seed, {.change = change});
 }
 
-void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
-                   Random& random) {
+void change_little(const std::vector<bool>& constant, std::size_t turn, const std::vector<Tensor>& others,
+                   std::vector<Tensor>& inputs, Random& random) {
   constexpr int kElementsChanged = 2;
   std::vector<std::size_t> weights;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (constant[i] && inputs[i].dtype() == DType::float32 && inputs[i].count() > 0) weights.push_back(i);
   }
   if (weights.empty()) return;
-  const bool whole = weights.size() > 1 && random.chance(0.5);
-  const std::size_t only = random.pick(weights);
+  const bool whole = weights.size() > 1 && turn % 2 == 1;
+  const std::size_t only = weights[turn / 2 % weights.size()];
   for (const std::size_t i : weights) {
     if (whole && i == only) continue;
     const Tensor own = std::exchange(inputs[i], others[i]);

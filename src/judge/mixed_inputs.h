@@ -24,17 +24,48 @@ bool begin_as_the_last(const ops::Graph& graph, ops::InputClass input_class, con
 // is the same, or all but the first; two of one type change places; the first one is zero or another round number
 // throughout, or one of the others is, as a program leaves what it does not use. Where it has no such way, they stay as
 // they are.
+enum class Way {
+  begins,
+  one_element,
+  stretch,
+  turned,
+  doubled,
+  negative,
+  first_alone,
+  all_but_first,
+  exchanged,
+  sorted,
+  noise,
+  fed_back,
+  first_plain,
+  other_plain
+};
 inline constexpr std::size_t kWaysAlike = 14;
 void make_alike(const ops::Graph& graph, const std::vector<bool>& constant, const std::vector<Tensor>& before,
-                const ops::WideTensor* answer, std::size_t way, std::vector<Tensor>& now, Random& random);
+                const ops::WideTensor* answer, Way way, std::vector<Tensor>& now, Random& random);
 
-// Typical inputs, whose weights serve a whole crowd (exam_plan.h). Of eight crowds one has them as they are drawn, one
-// as they are before anything is learnt, two every other one of them so; the others have some that are round numbers,
-// or matrices of few numbers or with many zeros.
+// The first input is of floats and not constant.
+bool may_be_mixed(const std::vector<bool>& constant, const std::vector<Tensor>& inputs);
+
+// Half of the first input becomes another one's, which shows a kernel that takes the beginning for the whole.
+void begin_alike(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs);
+
+// All inputs become another set's but for one element, or the first one is the other's, turned round: whoever takes
+// some elements, or a sum of them, for the whole shows.
+void nearly_repeat(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
+                   Random& random);
+
+// Weights become as they are before anything is learnt, all or every other one of them, round or equal numbers,
+// matrices of few numbers or with many zeros: which of these goes by `turn`. Others stay as they are.
+void make_weights_plain(const ops::Graph& graph, std::size_t turn, std::vector<Tensor>& drawn, Random& random);
+
+// Typical inputs, whose weights serve a whole crowd (exam_plan.h): one crowd of this number has them as they are drawn,
+// the others plain ones.
+inline constexpr std::size_t kCrowdsAsDrawn = 6;
 std::vector<Tensor> draw_weights(const ops::Graph& graph, std::size_t crowd, std::uint64_t seed, Random& random);
 
-// Constants become the others' but for two elements of each, or for all of one of them.
-void change_little(const std::vector<bool>& constant, const std::vector<Tensor>& others, std::vector<Tensor>& inputs,
-                   Random& random);
+// Constants become the others' but for two elements of each, or, in every other turn, for all of one of them.
+void change_little(const std::vector<bool>& constant, std::size_t turn, const std::vector<Tensor>& others,
+                   std::vector<Tensor>& inputs, Random& random);
 
 }  // namespace kw::judge

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "ops/choices.h"
 #include "ops/recipe.h"
 #include "ops/related_inputs.h"
 #include "ops/special_values.h"
@@ -37,16 +38,29 @@ constexpr std::array<double, 34> kNamed{
 constexpr double kNamedShare = 0.05;
 
 enum class Make { numbers, shares, waves, pixels, bright, halves, powers, smooth, cut, even, growing, between };
-constexpr std::array<Make, 11> kMakes{Make::shares, Make::waves,   Make::pixels, Make::bright,
-                                      Make::halves, Make::powers,  Make::smooth, Make::cut,
-                                      Make::even,   Make::growing, Make::between};
-constexpr double kMakeShare = 0.55;
+// Operators may have a dozen points to lie between.
+constexpr std::array<Make, 13> kMakes{Make::shares, Make::between, Make::waves,  Make::pixels, Make::bright,
+                                      Make::halves, Make::between, Make::powers, Make::smooth, Make::cut,
+                                      Make::even,   Make::between, Make::growing};
+constexpr std::array<std::size_t, 3> kBetween{1, 6, 11};  // where it stands among them
+constexpr std::uint64_t kEdgeTurns = 24;                  // what is left of these are numbers of any kind
+
+// Data of one make throughout; other patterns would hide it.
+bool is_made(InputClass input_class, const Choices& choices) {
+  return input_class == InputClass::edges && choices.number % kEdgeTurns < kMakes.size();
+}
 
 class RealSource {
  public:
   RealSource(const Domain& domain, const Spread* spread, InputClass input_class, DType dtype, Reach reach,
-             Random& random)
-      : domain_(domain), spread_(spread), input_class_(input_class), dtype_(dtype), reach_(reach), random_(random) {
+             const Choices& choices, Random& random)
+      : domain_(domain),
+        spread_(spread),
+        input_class_(input_class),
+        dtype_(dtype),
+        reach_(reach),
+        choices_(choices),
+        random_(random) {
     // Few different ones. Sometimes none is above zero, or none below: then zeros of both signs are the largest.
     const double scale = random_.pick({0.25, 0.25, 1.0}), one_sign = random_.unit();
     for (int i = 0; i < 6; ++i) {
@@ -55,7 +69,7 @@ class RealSource {
       few_.push_back(folded(value, domain.low, domain.high));
     }
     whole_ = random_.chance(0.2);
-    make_ = input_class == InputClass::edges && random_.chance(kMakeShare) ? random_.pick(kMakes) : Make::numbers;
+    if (is_made(input_class, choices)) make_ = kMakes[choices.number % kEdgeTurns];
     turn_ = random_.unit();
     half_bits_ = random_.pick({8, 11});
     angle_ = random_.uniform(0, 2 * M_PI);
@@ -173,13 +187,21 @@ class RealSource {
       if (points.empty()) points = {-1, 0, 1};
       if (points.size() == 1) points.push_back(points[0] + random_.sign() * std::exp2(random_.uniform(-4, 4)));
       std::ranges::sort(points);
-      const auto at = static_cast<std::size_t>(random_.integer(0, std::ssize(points) - 2));
-      low_cut_ = points[at];
-      high_cut_ = points[at + 1];
+      const auto which = std::ranges::find(kBetween, choices_.number % kEdgeTurns) - kBetween.begin();
+      const std::size_t times = choices_.number / kEdgeTurns * kBetween.size() + static_cast<std::size_t>(which);
+      const std::size_t at = times % (points.size() - 1);
+      // Not right beside them, where the function may be as it is beyond.
+      const double margin = (points[at + 1] - points[at]) / 20;
+      low_cut_ = points[at] + margin;
+      high_cut_ = points[at + 1] - margin;
     } else if (make_ == Make::cut) {
-      // At short numbers: sums of equal terms are exact only then.
-      low_cut_ = random_.chance(0.5) ? domain_.low : inside(std::round(4 * std::min(typical(), typical())) / 4);
-      high_cut_ = inside(std::max(low_cut_ + 0.25, std::round(4 * std::max(typical(), typical())) / 4));
+      // About a quarter, or one at each end. At short numbers: sums of equal terms are exact only then.
+      std::array<double, 7> some{};
+      for (double& one : some) one = typical();
+      std::ranges::sort(some);
+      const auto shortened = [&](double value) { return inside(std::round(16 * value) / 16); };
+      low_cut_ = random_.chance(0.5) ? domain_.low : shortened(some[1]);
+      high_cut_ = std::max(shortened(some[5]), low_cut_);
     }
   }
 
@@ -286,6 +308,7 @@ class RealSource {
   InputClass input_class_;
   DType dtype_;
   Reach reach_;
+  const Choices& choices_;
   Random& random_;
   std::vector<double> few_;
   bool whole_ = false;  // ties are whole numbers, many of them
@@ -321,24 +344,6 @@ std::int64_t draw_integer(DType dtype, const Domain& domain, const Spread* sprea
   return random.integer(within(-1e6), within(1e6));
 }
 
-// Whole rows that are as the row before, or zero. `row`: elements of one.
-template <class T>
-void repeat_rows(std::span<T> values, std::size_t row, const Domain& domain, Random& random) {
-  if (row == 0) return;
-  const bool zeros = domain.low <= 0 && domain.high >= 0 && random.chance(0.5);
-  for (std::size_t at = zeros ? 0 : row; at + row <= values.size(); at += row) {
-    if (random.chance(0.5)) continue;
-    for (std::size_t i = at; i < at + row; ++i) values[i] = zeros ? T{} : values[i - row];
-    // Or as its negative, or twice as large.
-    if constexpr (std::is_floating_point_v<T>) {
-      if (zeros || domain.low != -domain.high || !random.chance(0.25)) continue;
-      const T factor = random.pick({T{-1}, T{2}});
-      for (std::size_t i = at; i < at + row; ++i) values[i] *= factor;
-      at += row;
-    }
-  }
-}
-
 // Of inputs that are built; of draws without anything negative.
 constexpr double kBuiltShare = 0.4;
 constexpr double kMatrixShare = 0.45;  // of these
@@ -348,12 +353,15 @@ constexpr double kMapShare = 0.15;  // of ties with more than two axes
 // How data is built that programs meet and chance hardly ever draws: mostly zeros, one element a row, a diagonal, a
 // triangle, columns of zeros, both halves of a matrix alike, signs in turn; an identity, ones, columns alike.
 template <class T>
-void build(std::span<T> values, const Shape& shape, bool both_signs, double chosen, Random& random) {
+void build(std::span<T> values, const Shape& shape, bool both_signs, const Choices& choices, Random& random) {
+  const double chosen = choices.second;
   const std::size_t columns = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
   const std::size_t rows = shape.rank() < 2 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 2]);
   if (values.empty()) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (random.chance(kMatrixShare)) return make_matrix(values, shape, both_signs, random);
+    if (choices.third < kMatrixShare) {
+      return make_matrix(values, shape, both_signs, one_of(kMatrixKinds, choices.third / kMatrixShare), random);
+    }
   }
   const auto keep = [&](auto&& kept) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -483,8 +491,10 @@ void arrange(std::span<float> values, std::size_t row, const Domain& domain, Inp
 }
 
 // The like of integers and truth values, which no order of summation changes.
-void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool zeros, double chosen, Random& random) {
+void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool zeros, const Choices& choices,
+                   Random& random) {
   if (tensor.count() == 0) return;
+  const double chosen = choices.second;
   const auto count = static_cast<std::size_t>(tensor.count());
   const auto all = [&](auto values) {
     using T = typename decltype(values)::value_type;
@@ -502,9 +512,9 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
     } else if (chosen < 0.36) {
       repeat_rows(values, row, domain, random);
     } else if (chosen < 0.75 && chosen > 0.5 && std::is_same_v<T, bool>) {
-      make_mask(tensor.as<bool>(), tensor.shape(), random);
+      make_mask(tensor.as<bool>(), tensor.shape(), one_of(kMaskKinds, choices.third), random);
     } else if (chosen < 0.55 && zeros) {
-      build(values, tensor.shape(), false, random.unit(), random);
+      build(values, tensor.shape(), false, Choices({}, 0, random), random);
     }
   };
   switch (tensor.dtype()) {
@@ -521,16 +531,6 @@ void arrange_exact(Tensor& tensor, std::size_t row, const Domain& domain, bool z
     default:
       return;
   }
-}
-
-// Two numbers below 1. Those of turns in a row fill the square evenly (a sequence of Roberts), so that what is chosen
-// by them comes up in an examination as often as its share says, and not by chance.
-std::pair<double, double> choices_of(std::optional<std::uint64_t> turn, std::size_t slot, Random& random) {
-  constexpr double kFirst = 0.7548776662466927, kSecond = 0.5698402909980532;
-  if (!turn) return {random.unit(), random.unit()};
-  const auto below_one = [](double value) { return value - std::floor(value); };
-  const auto number = static_cast<double>((*turn + 7 * slot) % 100000);
-  return {below_one(number * kFirst), below_one(number * kSecond)};
 }
 
 // A weight that came with values, as those of a model do.
@@ -551,8 +551,17 @@ const InputSpec* first_reader(const Graph& graph, int slot) {
   return nullptr;
 }
 
-void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,
-                 Reach reach) {
+SpecialValues special_values_of(const Graph& graph, int input) {
+  const InputSpec* reader = first_reader(graph, input);
+  if (reader == nullptr) return {};
+  return {.nans = reader->domain.nans && patterns_of(graph).nans, .infinities = reader->domain.infinities};
+}
+
+namespace {
+
+// Fills one tensor by a domain and, for typical values, a spread (null: normal around 0, cut to the domain).
+void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Reach reach,
+                 const Choices& choices, Random& random) {
   const std::int64_t count = tensor.count();
   if (tensor.dtype() == DType::boolean) {
     for (bool& element : tensor.as<bool>()) element = random.bits() & 1;
@@ -562,7 +571,7 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Inp
     }
   } else {
     const bool few = input_class == InputClass::wide && reach.few >= 0;
-    RealSource source(domain, spread, few ? InputClass::typical : input_class, tensor.dtype(), reach, random);
+    RealSource source(domain, spread, few ? InputClass::typical : input_class, tensor.dtype(), reach, choices, random);
     if (tensor.dtype() == DType::float32) {
       source.fill(tensor.as<float>());
     } else {
@@ -573,14 +582,6 @@ void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, Inp
     }
   }
 }
-
-SpecialValues special_values_of(const Graph& graph, int input) {
-  const InputSpec* reader = first_reader(graph, input);
-  if (reader == nullptr) return {};
-  return {.nans = reader->domain.nans && patterns_of(graph).nans, .infinities = reader->domain.infinities};
-}
-
-namespace {
 
 // `recipes`: of each input, where there may be any from `least` elements on; null: none.
 std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::uint64_t seed, const Drawing& drawing,
@@ -593,6 +594,7 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
           ? draw_reaches(graph, drawing.turn.value_or(random.bits() >> 1), random, drawing.weights == nullptr)
           : std::vector<Reach>(graph.inputs.size());
   const Patterns patterns = patterns_of(graph);
+  const double terms = longest_sum(graph);
   std::size_t next_constant = 0;
   const auto given = [&](const GraphInput& input) { return drawing.weights != nullptr && input.role == Role::weight; };
   for (std::size_t slot = 0; slot < graph.inputs.size(); ++slot) {
@@ -613,14 +615,17 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
     const auto& spread = input.declared->spread;
     Domain domain = reader ? reader->domain : kAnywhere;
     domain.nans = domain.nans && patterns.nans;
+    const Choices choices(drawing.turn, slot, random);
     if (recipes != nullptr && may_be_a_recipe(graph, slot, least)) {
       const Spread* of = spread ? &*spread : nullptr;
-      (*recipes)[slot] = RealSource(domain, of, input_class, DType::float32, {}, random).recipe();
+      (*recipes)[slot] = RealSource(domain, of, input_class, DType::float32, {}, choices, random).recipe();
       tensors.emplace_back();
       continue;
     }
     Tensor tensor(input.type);
-    draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, random, reaches[slot]);
+    draw_tensor(tensor, domain, spread ? &*spread : nullptr, input_class, reaches[slot], choices, random);
+    const bool summed = !patterns.one_sign && domain.low == -domain.high && tensor.dtype() == DType::float32;
+    if (input_class == InputClass::ties && summed) shorten_for(terms, tensor.as<float>());
     if (input_class != InputClass::typical) {
       const Shape& shape = input.type.shape;
       const auto row = shape.rank() < 2 ? 0 : static_cast<std::size_t>(shape[shape.rank() - 1]);
@@ -629,19 +634,21 @@ std::vector<Tensor> draw_all(const Graph& graph, InputClass input_class, std::ui
       const bool few = input_class != InputClass::wide || patterns.one_sign;
       const bool among_small = input_class != InputClass::special || patterns.zeros_among_small;
       const bool zeros = patterns.zeros && few && among_small && domain.low <= 0 && domain.high >= 0;
-      const auto [first, second] = choices_of(drawing.turn, slot, random);
       if (tensor.dtype() != DType::float32) {
-        arrange_exact(tensor, row, domain, zeros, second, random);
-      } else if (zeros && first < kBuiltShare) {
-        build(tensor.as<float>(), shape, domain.low == -domain.high, second, random);
+        arrange_exact(tensor, row, domain, zeros, choices, random);
+      } else if (is_made(input_class, choices)) {
+        // It stays as it is.
+      } else if (zeros && choices.first < kBuiltShare) {
+        build(tensor.as<float>(), shape, domain.low == -domain.high, choices, random);
       } else {
-        arrange(tensor.as<float>(), row, domain, input_class, patterns, second, random);
+        arrange(tensor.as<float>(), row, domain, input_class, patterns, choices.second, random);
       }
       if (maps && tensor.dtype() == DType::float32 && random.chance(kMapShare)) {
         make_maps(tensor.as<float>(), shape, domain.low == -domain.high, random);
       }
       if (tensor.dtype() == DType::float32) {
-        RealSource(domain, nullptr, input_class, tensor.dtype(), {}, random).finish_special(tensor.as<float>());
+        RealSource(domain, nullptr, input_class, tensor.dtype(), {}, choices, random)
+            .finish_special(tensor.as<float>());
       }
     }
     tensors.push_back(std::move(tensor));

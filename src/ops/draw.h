@@ -16,7 +16,7 @@ namespace kw::ops {
 struct Drawing {
   // May change what was drawn, within its domains, before operators correct it.
   std::function<void(std::vector<Tensor>&)> change = {};
-  // Which of an examination's wide draws this is: they take turns (reach.h). None: any.
+  // Which of an examination's draws of this class it is: ways to make data take turns. None: any.
   std::optional<std::uint64_t> turn = {};
   // These stand for inputs that are weights, which then are not drawn.
   const std::vector<Tensor>* weights = nullptr;
@@ -29,9 +29,5 @@ const InputSpec* first_reader(const Graph& graph, int slot);
 // the same bits.
 std::vector<Tensor> draw_inputs(const Graph& graph, InputClass input_class, std::uint64_t seed,
                                 const Drawing& drawing = {});
-
-// Fills one tensor by a domain and, for typical values, a spread (null: normal around 0, cut to the domain).
-void draw_tensor(Tensor& tensor, const Domain& domain, const Spread* spread, InputClass input_class, Random& random,
-                 Reach reach = {});
 
 }  // namespace kw::ops

@@ -87,6 +87,7 @@ class Drawing {
     for (std::size_t i = 0; i < count_; ++i) {
       bool found = false;
       for (int attempt = 0; attempt < kTries && !found; ++attempt) {
+        is_related_ = false;
         found = add(i < names.size() ? with_a_long(names[i]) : i % 4 == 0 ? telling() : anywhere());
       }
     }
@@ -96,6 +97,7 @@ class Drawing {
       for (auto& [name, value] : lengths) value = name == empty ? 0 : random_.integer(1, 3);
       if (size_with(task_, lengths) && seen_.insert(lengths).second) result_.push_back(std::move(lengths));
     }
+    put_neighbours_together();
     return std::move(result_);
   }
 
@@ -105,6 +107,8 @@ class Drawing {
   static constexpr double kEqualShare = 0.15;
   static constexpr double kTurnedShare = 0.2, kRelatedShare = 0.35;  // of telling ones
   static constexpr std::size_t kOneLongIn = 12;                      // shapes, at most
+  static constexpr int kNeighbours = 4;
+  static constexpr std::int64_t kLeastNeighbour = 3;
   // All of them together may cost this multiple of the task's own shape, or the least below.
   static constexpr double kTimesCost = 10;
   static constexpr Size kFloor{.elements = 1 << 21, .flops = 4e7};
@@ -150,8 +154,9 @@ class Drawing {
   Lengths telling() {
     if (!result_.empty()) {
       const double chosen = random_.unit();
+      is_related_ = chosen < kTurnedShare + kRelatedShare;
       if (chosen < kTurnedShare) return turned(result_.back());
-      if (chosen < kTurnedShare + kRelatedShare) return related(result_.back());
+      if (is_related_) return related(result_.back());
     }
     Lengths lengths = task_.lengths;
     const double share = random_.pick({0.3, 0.6, 1.0});
@@ -203,11 +208,32 @@ class Drawing {
     // Chance hardly ever makes two long ones equal, and code likes squares.
     if (lengths.size() > 1 && random_.chance(kEqualShare)) {
       const auto any = [&] { return std::next(lengths.begin(), random_.integer(0, std::ssize(lengths) - 1)); };
-      const auto one = any(), other = any();
+      const auto one = any();
+      auto other = any();
+      if (other == one) other = std::next(one) == lengths.end() ? lengths.begin() : std::next(one);
       const std::int64_t most = kTimesOwn * std::min(task_.lengths.at(one->first), task_.lengths.at(other->first));
       one->second = other->second = std::min(one->second, most);
     }
     return lengths;
+  }
+
+  // Each length is a few times one more than in the shape before: what a kernel keeps for a shape is then nearly the
+  // right one. There are such pairs among so many, and their order is free.
+  void put_neighbours_together() {
+    for (const auto& [name, ignored] : task_.lengths) {
+      int pairs = 0;
+      for (std::size_t i = 0; i + 1 < result_.size() && pairs < kNeighbours; ++i) {
+        const std::int64_t wanted = result_[i].at(name) + 1;
+        if (wanted <= kLeastNeighbour || paired_.contains(i) || paired_.contains(i + 1)) continue;
+        for (std::size_t k = 0; k < result_.size(); ++k) {
+          if (result_[k].at(name) != wanted || paired_.contains(k)) continue;
+          std::swap(result_[i + 1], result_[k]);
+          paired_.insert({i, i + 1});
+          ++pairs;
+          break;
+        }
+      }
+    }
   }
 
   // A shape that costs too much keeps one of its lengths, and others become shorter.
@@ -228,6 +254,7 @@ class Drawing {
     }
     if (lengths == task_.lengths || !seen_.insert(lengths).second) return false;
     spent_ += *cost > usual ? *cost : 0;
+    if (is_related_) paired_.insert({result_.size() - 1, result_.size()});
     result_.push_back(std::move(lengths));
     return true;
   }
@@ -239,8 +266,10 @@ class Drawing {
   Random random_;
   std::size_t count_;
   Size own_;
-  Size least_;        // of its smallest shape
-  double spent_ = 0;  // by those that cost more than most
+  Size least_;                    // of its smallest shape
+  double spent_ = 0;              // by those that cost more than most
+  bool is_related_ = false;       // what was drawn last, to the shape before
+  std::set<std::size_t> paired_;  // shapes that stay beside each other
   std::set<Lengths> seen_;
   std::vector<Lengths> result_;
 };

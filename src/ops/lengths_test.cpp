@@ -64,6 +64,21 @@ TEST(HiddenLengths, AreMuchLongerThanTheTasksOwnInEachLength) {
   }
 }
 
+// A kernel that keeps something for a shape must meet one that is nearly the same next.
+TEST(HiddenLengths, AreOneMoreThanInTheShapeBeforeAFewTimes) {
+  const Task task = argmax_of_open_lengths();
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const std::vector<Lengths> hidden = hidden_lengths(task, seed, 120);
+    for (const auto& [name, own] : task.lengths) {
+      int one_more = 0;
+      for (std::size_t i = 1; i < hidden.size(); ++i) {
+        one_more += hidden[i - 1].at(name) > 2 && hidden[i].at(name) == hidden[i - 1].at(name) + 1;
+      }
+      EXPECT_GE(one_more, 3) << name << ", seed " << seed;
+    }
+  }
+}
+
 TEST(LengthsWithin, AreTheTasksOwnWhereTheyFit) {
   const Task task = argmax_of_open_lengths();
   EXPECT_EQ(lengths_within(task, {.elements = 7000, .flops = 1e6}), task.lengths);

@@ -15,10 +15,14 @@ struct Matrix {
   std::span<float> values;
   std::size_t rows, columns;
 
+  // What is kept is not zero, where anything else is there.
   template <class F>
   void keep(F&& kept) const {
+    const auto some = std::ranges::find_if(values, [](float value) { return value != 0; });
+    const float other = some == values.end() ? 0 : *some;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!kept(i / columns % rows, i % columns)) values[i] = 0;
+      const bool stays = kept(i / columns % rows, i % columns);
+      values[i] = !stays ? 0 : values[i] == 0 ? other : values[i];
     }
   }
   // Each element becomes another one of its matrix.
@@ -61,7 +65,25 @@ int mask_of_softmax(const Graph& graph, const GraphNode& softmax) {
 
 }  // namespace
 
-void make_matrix(std::span<float> values, const Shape& shape, bool both_signs, Random& random) {
+double longest_sum(const Graph& graph) {
+  double longest = 1;
+  for (const GraphNode& node : graph.nodes) {
+    longest = std::max(longest, node.call.op->flops(node.call) / std::max(output_count(node.call), 1.0));
+  }
+  return longest;
+}
+
+void shorten_for(double terms, std::span<float> values) {
+  constexpr float kLeast = 0.5F;
+  // Of whole numbers; others are quarters.
+  float most = 256;
+  for (double length = 64; length < terms && most > kLeast; length *= 4) most /= 2;
+  const bool whole = std::ranges::all_of(values, [](float value) { return value == std::round(value); });
+  if (!whole) most = std::max(most / 4, kLeast);
+  for (float& value : values) value = std::fmod(value, most);
+}
+
+void make_matrix(std::span<float> values, const Shape& shape, bool both_signs, std::size_t kind, Random& random) {
   const int rank = shape.rank();
   const Matrix m{values, rank < 2 ? 1 : static_cast<std::size_t>(shape[rank - 2]),
                  rank == 0 ? 1 : static_cast<std::size_t>(shape[rank - 1])};
@@ -70,10 +92,17 @@ void make_matrix(std::span<float> values, const Shape& shape, bool both_signs, R
     return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(count) - 1));
   };
   const std::size_t half_row = (m.rows + 1) / 2, half_column = (m.columns + 1) / 2;
-  switch (random.integer(0, 12)) {
+  switch (kind) {
+    case kMiddleAlone:
+      return m.keep([&](std::size_t r, std::size_t c) { return r == m.rows / 2 && c == m.columns / 2; });
+    case 13: {
+      // Of all of them in a row.
+      const std::size_t step = random.chance(0.6) ? 2 : 3 + any(2);
+      return Matrix{values, 1, values.size()}.keep([&](std::size_t, std::size_t c) { return c % step == 0; });
+    }
     case 10:
       return m.copy([&](std::size_t r, std::size_t c) { return (c + m.columns - r % m.columns) % m.columns; });
-    case 11:
+    case kZeroBelow:
       return m.keep([](std::size_t r, std::size_t c) { return r <= c + 1; });
     case 12:
       return m.copy([&](std::size_t r, std::size_t c) {
@@ -156,14 +185,14 @@ void make_maps(std::span<float> values, const Shape& shape, bool both_signs, Ran
   }
 }
 
-void make_mask(std::span<bool> values, const Shape& shape, Random& random) {
+void make_mask(std::span<bool> values, const Shape& shape, std::size_t kind, Random& random) {
   if (values.empty()) return;
   const auto count = values.size();
   const std::size_t row = shape.rank() == 0 ? 1 : static_cast<std::size_t>(shape[shape.rank() - 1]);
   const bool one = random.chance(0.5);
   const auto any = static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1));
   const std::size_t run = std::size_t{1} << random.integer(0, 5);
-  switch (random.integer(0, 5)) {
+  switch (kind) {
     case 0: {
       const std::size_t end = random.chance(0.5) ? count / 2 : any;
       for (std::size_t i = 0; i < count; ++i) values[i] = (i < end) == one;
@@ -197,11 +226,12 @@ void make_plain(const Graph& graph, std::size_t slot, Plain plain, Tensor& tenso
   // Rows that become equal have no variance, which no norm can divide by.
   if (!(patterns.equal || (list && !first) || graph.nodes.size() == 1)) return;
   const bool only_zero = !patterns.equal && (!list || first);
-  const bool ternary = plain == Plain::ternary;
-  if ((ternary || plain == Plain::two_of_four) && patterns.zeros && tensor.dtype() == DType::float32 &&
+  const bool ternary = plain == Plain::ternary, middle = plain == Plain::middle;
+  if ((ternary || middle || plain == Plain::two_of_four) && patterns.zeros && tensor.dtype() == DType::float32 &&
       tensor.shape().rank() > 1 && reader->domain.low == -reader->domain.high) {
     const auto values = tensor.as<float>();
     const std::int64_t other = random.integer(1, 3);
+    if (middle) return make_matrix(values, shape, true, kMiddleAlone, random);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i % 4);
       const bool kept = ternary ? random.chance(0.6) : at == 0 || at == other;
@@ -217,6 +247,7 @@ void make_plain(const Graph& graph, std::size_t slot, Plain plain, Tensor& tenso
   };
   std::vector<double> able;
   for (const double value : {0.0, 1.0, -1.0, 0.5, 0.25, 0x1p-6, 128.0}) {
+    if (value == 0 && plain == Plain::equal) continue;
     if (!may_be(value) || (only_zero && value != 0) || (!is_float(tensor.dtype()) && value != std::floor(value)))
       continue;
     able.push_back(value);

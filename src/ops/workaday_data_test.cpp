@@ -25,7 +25,7 @@ int matrices_with(F&& has) {
   int count = 0;
   for (int i = 0; i < 400; ++i) {
     std::vector<float> values = numbers(64);
-    make_matrix(values, Shape{8, 8}, true, random);
+    make_matrix(values, Shape{8, 8}, true, static_cast<std::size_t>(i) % kMatrixKinds, random);
     count += has(values);
   }
   return count;
@@ -69,6 +69,52 @@ TEST(WorkadayData, HasMatricesOfEachKind) {
       << "two by two";
   EXPECT_GT(matrices_with([](const std::vector<float>& m) { return std::ranges::count(m, 0.0F) == 63; }), 15)
       << "one element";
+  EXPECT_GT(matrices_with([](const std::vector<float>& m) { return std::ranges::count(m, 0.0F) == 63 && m[36] != 0; }),
+            15)
+      << "in the middle";
+  EXPECT_GT(matrices_with([](const std::vector<float>& m) {
+              for (std::size_t i = 0; i < m.size(); ++i) {
+                if ((m[i] == 0) != (i % 2 == 1)) return false;
+              }
+              return true;
+            }),
+            8)
+      << "every other element";
+}
+
+// Elements that are kept among zeros are no zeros themselves: the structure would not be there.
+TEST(WorkadayData, HasNoOtherZerosInMatricesWithZeros) {
+  Random random(1);
+  std::vector<float> values(64, 0.0F);
+  for (std::size_t i = 0; i < values.size(); i += 3) values[i] = 2;
+  make_matrix(values, Shape{8, 8}, true, kZeroBelow, random);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i] != 0, i / 8 <= i % 8 + 1);
+}
+
+// Of a hundred draws in a row each stretch between two of the operator's points has one to itself.
+TEST(Makes, LieBetweenEachTwoNeighbouringPointsOfAnOperator) {
+  Task task;
+  Value x{.name = "x", .lengths = {{40, ""}}};
+  task.values = {x};
+  task.nodes = {{.op = "Exp", .attributes = {}, .inputs = {"x"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  const Graph graph = *resolve(task);
+  std::vector<double> points = first_reader(graph, 0)->domain.points;
+  std::ranges::sort(points);
+  std::set<std::size_t> between;
+  int quarter = 0;
+  for (std::uint64_t turn = 0; turn < 110; ++turn) {
+    const std::vector<Tensor> inputs = draw_inputs(graph, InputClass::edges, turn, {.turn = turn});
+    const auto values = inputs[0].as<float>();
+    const auto [low, high] = std::ranges::minmax(values);
+    for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+      if (low >= static_cast<float>(points[i]) && high <= static_cast<float>(points[i + 1])) between.insert(i);
+    }
+    const auto at_top = std::ranges::count(values, high);
+    quarter += at_top >= 5 && at_top <= 20 && std::set<float>(values.begin(), values.end()).size() > 20;
+  }
+  EXPECT_GE(between.size(), points.size() - 2);
+  EXPECT_GT(quarter, 0) << "cut off at one number";
 }
 
 TEST(WorkadayData, HasRowsWhoseSumIsZeroAndCheckerboards) {
@@ -87,7 +133,7 @@ TEST(WorkadayData, HasMasksByRowsByColumnsInRunsAndOfOne) {
   for (int i = 0; i < 300; ++i) {
     Tensor mask(TensorType{DType::boolean, Shape{8, 16}});
     const auto values = mask.as<bool>();
-    make_mask(values, mask.shape(), random);
+    make_mask(values, mask.shape(), static_cast<std::size_t>(i) % kMaskKinds, random);
     const auto trues = std::ranges::count(values, true);
     const auto each = [&](auto&& like) {
       for (std::size_t at = 0; at < values.size(); ++at) {
@@ -131,6 +177,49 @@ Graph masked_softmax(Task& task, std::int64_t length) {
                 {.op = "Softmax", .attributes = {}, .inputs = {"h"}, .outputs = {"y"}}};
   task.outputs = {{"y", std::nullopt, {}}};
   return *resolve(task);
+}
+
+Task of_two(const std::string& op, Value first, Value second) {
+  Task task;
+  task.values = {std::move(first), std::move(second)};
+  task.nodes = {{.op = op, .attributes = {}, .inputs = {"x", "i"}, .outputs = {"y"}}};
+  task.outputs = {{"y", std::nullopt, {}}};
+  return task;
+}
+
+TEST(WorkadayData, HasLabelsThatAreAllRight) {
+  const Task task = of_two("SoftmaxCrossEntropyLoss", {.name = "x", .lengths = {{6, ""}, {5, ""}}},
+                           {.name = "i", .dtype = DType::int64, .lengths = {{6, ""}}});
+  const Graph graph = *resolve(task);
+  int right = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::vector<Tensor> inputs = draw_inputs(graph, InputClass::tails, seed);
+    const auto scores = inputs[0].as<float>();
+    const auto labels = inputs[1].as<std::int64_t>();
+    bool all = true;
+    for (std::size_t r = 0; r < 6; ++r) {
+      const auto row = scores.subspan(5 * r, 5);
+      all = all && row[static_cast<std::size_t>(labels[r])] == std::ranges::max(row);
+    }
+    right += all;
+  }
+  EXPECT_GE(right, 3);
+  EXPECT_LE(right, 40);
+}
+
+TEST(WorkadayData, HasIndicesThatAreAPermutationWhereThereAreAsManyAsPlaces) {
+  const Task task =
+      of_two("Gather", {.name = "x", .lengths = {{7, ""}}}, {.name = "i", .dtype = DType::int64, .lengths = {{7, ""}}});
+  const Graph graph = *resolve(task);
+  int permutations = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::vector<Tensor> inputs = draw_inputs(graph, InputClass::ties, seed);
+    const auto places = inputs[1].as<std::int64_t>();
+    std::set<std::int64_t> different;
+    for (const std::int64_t place : places) different.insert((place + 7) % 7);
+    permutations += different.size() == 7 && !std::ranges::is_sorted(places);
+  }
+  EXPECT_GE(permutations, 20);
 }
 
 TEST(WorkadayData, MasksWhatASoftmaxIsOf) {

@@ -45,7 +45,7 @@ void draw_in_pattern(Tensor& indices, std::int64_t length, Random& random) {
   Integers places(size_of(length));
   std::iota(places.begin(), places.end(), 0);
   random.shuffle(std::span(places));
-  const std::int64_t kind = random.integer(0, 2);
+  const std::int64_t kind = indices.count() == length ? random.integer(1, 2) : random.integer(0, 2);
   const std::int64_t period = kind == 0 ? std::min<std::int64_t>(length, 2) : length;
   for (std::int64_t i = 0; i < indices.count(); ++i) {
     indices.set_integer(i, places[size_of(i % period)] - (kind == 2 ? length : 0));
@@ -58,7 +58,8 @@ void draw_indices(Tensor& indices, std::int64_t length, int axis, InputClass inp
     const AxisView view(indices.shape(), axis);
     const std::int64_t first = random.pick({std::int64_t{0}, length - 1, random.integer(0, length - 1)});
     const std::int64_t step = random.pick({1, 1, 1, -1, 0, 2}), from_end = random.chance(0.3) ? length : 0;
-    if (random.chance(0.4)) return draw_in_pattern(indices, length, random);
+    // Where there are as many as places, a permutation is likely: chance hardly ever makes lengths so.
+    if (random.chance(indices.count() == length ? 0.8 : 0.4)) return draw_in_pattern(indices, length, random);
     // Now and then each twice.
     const std::int64_t times = random.chance(0.2) ? 2 : 1;
     for (std::int64_t i = 0; i < indices.count(); ++i) {

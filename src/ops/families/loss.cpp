@@ -115,15 +115,32 @@ Result<WideTensor> log_softmax_over_classes(const Call& call, const WideTensor& 
   return std::move(result[0]);
 }
 
-// Labels are classes; where some may be ignored, one in eight is, but never the first.
+// The class with the largest score, for label `i`.
+std::int64_t best_class(const Tensor& scores, std::int64_t i) {
+  const AxisView view(scores.shape(), 1);
+  std::int64_t best = 0;
+  const auto score = [&](std::int64_t c) {
+    return scores.real(static_cast<std::int64_t>(view.index(i / view.inner, c, i % view.inner)));
+  };
+  for (std::int64_t c = 1; c < view.length; ++c) {
+    if (score(c) > score(best)) best = c;
+  }
+  return best;
+}
+
+// Labels are classes; where some may be ignored, one in eight is, but never the first. Now and then all of them are as
+// the scores say.
 void draw_labels(const Call& call, InputClass input_class, Random& random, std::span<Tensor* const> inputs) {
+  constexpr double kRightShare = 0.1;
   if (!inputs[1]) return;
   const std::int64_t classes = call.shape(0)[1];
+  const bool all_right = input_class != InputClass::typical && inputs[0] && random.chance(kRightShare);
   for (std::int64_t i = 0; i < inputs[1]->count(); ++i) {
-    std::int64_t label = random.integer(0, classes - 1);
-    if (input_class == InputClass::edges) label = random.pick({std::int64_t{0}, classes - 1, label});
+    std::int64_t label = all_right ? best_class(*inputs[0], i) : random.integer(0, classes - 1);
+    if (input_class == InputClass::edges && !all_right) label = random.pick({std::int64_t{0}, classes - 1, label});
     if (is_ignored(call, label)) label = (label + 1) % classes;
-    if (i > 0 && call.attributes.has("ignore_index") && random.chance(0.125)) label = call.integer("ignore_index");
+    if (i > 0 && call.attributes.has("ignore_index") && !all_right && random.chance(0.125))
+      label = call.integer("ignore_index");
     inputs[1]->set_integer(i, label);
   }
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/by_hand.h"
@@ -96,6 +97,25 @@ TEST(Reduction, HasSlackOnlyWhereItRounds) {
   const double slack = answer("ReduceSum", on(kTwoByThree)).slack_at(0);
   EXPECT_GT(slack, 0);
   EXPECT_LT(slack, 1e-4);
+}
+
+// One element after the other in float32, behind a few that tower above all others: the others are lost, all of them.
+TEST(Reduction, LetsThroughWhatASumLosesBesideAFewLargeTerms) {
+  constexpr std::int64_t kCount = 50000;
+  Tensor x(TensorType{DType::float32, Shape{kCount}});
+  const auto values = x.as<float>();
+  std::ranges::fill(values, 1.0F);
+  values[0] = 1e4F;
+  float sum = 0;
+  for (const float value : values) sum += value * value;
+  const WideTensor wanted = answer("ReduceSumSquare", on(x));
+  const double lost = std::fabs(static_cast<double>(sum) - wanted.reals[0]);
+  EXPECT_GT(lost, 40000);
+  EXPECT_GE(wanted.slack_at(0), lost);
+  EXPECT_LT(wanted.slack_at(0), 2 * lost) << "and no more than that";
+  // Without such terms nothing more is let through.
+  values[0] = 1;
+  EXPECT_LT(answer("ReduceSumSquare", on(x)).slack_at(0), 10);
 }
 
 TEST(ArgMax, NamesTheFirstOfEqualElementsOrTheLastIfAsked) {

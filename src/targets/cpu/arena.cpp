@@ -20,6 +20,8 @@ constexpr std::uint64_t kLeastGap = std::uint64_t{16} << 10, kMostNarrowGap = kU
 // A gap is up to so many times wider by chance; where there is little room, up to twice as wide.
 constexpr std::uint64_t kUsualMore = 16;
 constexpr double kAdjacentShare = 0.1;
+// Memory that is given back and taken anew costs more than most calls do: so much stays.
+constexpr std::uint64_t kKept = std::uint64_t{16} << 20;
 
 std::uint64_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -40,14 +42,19 @@ Result<Arena> Arena::make(bool sealed) {
   return arena;
 }
 
-Arena::Arena(Arena&& other) noexcept : file_(std::move(other.file_)), memory_(std::exchange(other.memory_, nullptr)) {}
+Arena::Arena(Arena&& other) noexcept
+    : file_(std::move(other.file_)),
+      memory_(std::exchange(other.memory_, nullptr)),
+      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
 
-Status Arena::cut_to(std::uint64_t size_bytes) const {
+Status Arena::make_room(std::uint64_t size_bytes) {
+  if (size_bytes <= size_bytes_ && size_bytes_ <= std::max(size_bytes, kKept)) return {};
   // Beyond its end the file is no memory: a write there would end the process by SIGBUS.
   if (size_bytes > kCapacity) return fail("the task's tensors take {} bytes; {} are possible", size_bytes, kCapacity);
   if (::ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0) {
     return fail("no memory for the task's tensors ({} MB): {}", size_bytes >> 20, ::strerror(errno));
   }
+  size_bytes_ = size_bytes;
   return {};
 }
 

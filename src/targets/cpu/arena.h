@@ -29,8 +29,9 @@ class Arena {
   ~Arena();
 
   int descriptor() const { return file_.get(); }
-  // Makes the file this long: no process can use more of it as memory. Fails where there is not so much.
-  Status cut_to(std::uint64_t size_bytes) const;
+  // Makes the file this long, or little longer: no process can use more of it as memory. Fails where there is not so
+  // much.
+  Status make_room(std::uint64_t size_bytes);
   std::byte* at(std::uint64_t offset) const { return memory_ + offset; }
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 36;
 
@@ -38,6 +39,7 @@ class Arena {
   Arena() = default;
   sandbox::Descriptor file_;
   std::byte* memory_ = nullptr;
+  std::uint64_t size_bytes_ = 0;
 };
 
 using targets::Placement;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace kw::cpu {
 namespace {
@@ -10,11 +11,11 @@ namespace {
 // 0: the error was told, and memory that is there can still be written.
 int lay_out_with_little_room() {
   ::signal(SIGXFSZ, SIG_IGN);
-  const auto arena = Arena::make(false);
-  if (!arena.ok() || !arena->cut_to(1 << 16).ok()) return 2;
+  auto arena = Arena::make(false);
+  if (!arena.ok() || !arena->make_room(1 << 16).ok()) return 2;
   const rlimit little{1 << 20, 1 << 20};  // of a file, and the arena is one
   ::setrlimit(RLIMIT_FSIZE, &little);
-  const Status status = arena->cut_to(std::uint64_t{64} << 20);
+  const Status status = arena->make_room(std::uint64_t{64} << 20);
   if (status.ok() || status.error().message.find("no memory for the task's tensors (64 MB)") == std::string::npos) {
     return 1;
   }
@@ -26,10 +27,24 @@ TEST(AnArena, SaysThatThereIsNoMemoryAndEndsNobody) {
   EXPECT_EXIT(std::_Exit(lay_out_with_little_room()), testing::ExitedWithCode(0), "");
 }
 
-TEST(AnArena, RefusesMoreThanItsCapacity) {
-  const auto arena = Arena::make(false);
+TEST(AnArena, KeepsALittleMemoryAndGivesBackMuch) {
+  auto arena = Arena::make(false);
   ASSERT_TRUE(arena.ok());
-  EXPECT_FALSE(arena->cut_to(Arena::kCapacity + 1).ok());
+  ASSERT_TRUE(arena->make_room(1 << 20).ok());
+  *arena->at(1 << 19) = std::byte{7};
+  ASSERT_TRUE(arena->make_room(1 << 12).ok());
+  EXPECT_EQ(*arena->at(1 << 19), std::byte{7}) << "the next case would have to take it anew";
+  ASSERT_TRUE(arena->make_room(std::uint64_t{64} << 20).ok());
+  ASSERT_TRUE(arena->make_room(1 << 12).ok());
+  struct stat about {};
+  ASSERT_EQ(::fstat(arena->descriptor(), &about), 0);
+  EXPECT_EQ(about.st_size, 1 << 12);
+}
+
+TEST(AnArena, RefusesMoreThanItsCapacity) {
+  auto arena = Arena::make(false);
+  ASSERT_TRUE(arena.ok());
+  EXPECT_FALSE(arena->make_room(Arena::kCapacity + 1).ok());
 }
 
 TEST(ALayout, HasOutputsBelowInputsAsOftenAsAbove) {

@@ -20,13 +20,13 @@ void CallMemory::draw(const targets::Instance& instance, std::span<const Placeme
 
 Status CallMemory::lay_out(const targets::Instance& instance, std::span<const Placement> places, Random& random) {
   draw(instance, places, random, 1);
-  return inputs_.cut_to(layout_.input_bytes);
+  return inputs_.make_room(layout_.input_bytes);
 }
 
 Result<bool> CallMemory::lay_out_two(const targets::Instance& instance, std::span<const Placement> places,
                                      Random& random) {
   draw(instance, places, random, 2);
-  KW_CHECK(inputs_.cut_to(layout_.input_bytes));
+  KW_CHECK(inputs_.make_room(layout_.input_bytes));
   return true;
 }
 
@@ -95,7 +95,7 @@ void OutputMemory::read(std::size_t call, std::size_t output, std::span<std::byt
 
 Result<std::unique_ptr<OwnOutputs>> OwnOutputs::make(const CallMemory& calls) {
   KW_TRY(Arena arena, Arena::make(false));
-  KW_CHECK(arena.cut_to(calls.layout().output_bytes));
+  KW_CHECK(arena.make_room(calls.layout().output_bytes));
   return std::unique_ptr<OwnOutputs>(new OwnOutputs(std::move(arena), calls.layout()));
 }
 

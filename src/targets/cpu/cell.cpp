@@ -156,15 +156,16 @@ Reason Cell::arrange(const Layout& layout, const targets::Instance& instance, Cl
   return reason;
 }
 
-Reason Cell::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
+void Cell::poison_scratch(std::uint8_t value) {
   control_->poison = value;
-  command(host::Command::poison);
-  return answer(deadline);
+  control_->poisons_first = 1;
 }
 
 Reason Cell::run(std::uint32_t first, std::uint32_t count, Clock::time_point deadline) {
   start(first, count, false);
-  return finish(deadline);
+  Reason reason = finish(deadline);
+  control_->poisons_first = 0;
+  return reason;
 }
 
 Reason Cell::run_watched(std::uint32_t call, Clock::time_point deadline) {

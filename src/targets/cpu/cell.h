@@ -38,7 +38,8 @@ class Cell {
 
   // Maps the layout and lets the kernel prepare from the constants that lie in the arena.
   Reason arrange(const Layout& layout, const targets::Instance& instance, Clock::time_point deadline);
-  Reason poison_scratch(std::uint8_t value, Clock::time_point deadline);
+  // Before the next calls that run.
+  void poison_scratch(std::uint8_t value);
   // Reads all that the calls [first, first + count) need: into caches and tables of addresses.
   Reason warm(std::uint32_t first, std::uint32_t count, Clock::time_point deadline);
   // Calls [first, first + count), untimed.
@@ -71,6 +72,7 @@ class Cell {
   void end();
 
   const Arena& outputs() const { return *outputs_; }
+  Status make_room(std::uint64_t output_bytes) { return outputs_->make_room(output_bytes); }
   const host::Control& control() const { return *control_; }
   void forgive_registers() { control_->registers_changed = 0; }
   int pid() const { return child_.pid(); }

@@ -21,13 +21,14 @@ Reason LockedKernel::finish_loading(Clock::time_point deadline) {
 Result<Reason> LockedKernel::arrange(const targets::Calls& calls, const targets::Instance& instance,
                                      Clock::time_point deadline) {
   const Layout& layout = dynamic_cast<const CallMemory&>(calls).layout();
-  KW_CHECK(cell_.outputs().cut_to(layout.output_bytes));
+  KW_CHECK(cell_.make_room(layout.output_bytes));
   outputs_ = std::make_unique<OutputMemory>(cell_.outputs(), layout);
   return cell_.arrange(layout, instance, deadline);
 }
 
-Reason LockedKernel::poison_scratch(std::uint8_t value, Clock::time_point deadline) {
-  return cell_.poison_scratch(value, deadline);
+Reason LockedKernel::poison_scratch(std::uint8_t value, Clock::time_point) {
+  cell_.poison_scratch(value);
+  return {};
 }
 
 Reason LockedKernel::run(std::size_t first, std::size_t count, Clock::time_point deadline) {

@@ -78,6 +78,7 @@ struct Control {
   std::uint32_t sequence;  // of this command
   std::uint32_t spin;      // wait for `go`
   std::uint32_t poison;
+  std::uint32_t poisons_first;  // calls run when the scratch memory that was used has been filled with it
   std::uint32_t threads;
   std::uint32_t region_count;
   std::uint32_t call_count;

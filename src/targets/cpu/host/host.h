@@ -201,7 +201,7 @@ class Host {
           run();
           break;
         case Command::poison:
-          std::memset(scratch_.memory, static_cast<int>(control->poison), std::min(most_used_, scratch_.size_bytes));
+          poison_scratch();
           break;
         case Command::none:
           break;
@@ -243,9 +243,7 @@ class Host {
   }
 
   void arrange() {
-    for (std::uint32_t i = 0; i < mapped_count_; ++i) {
-      ::munmap(reinterpret_cast<void*>(mapped_[i].address), mapped_[i].size_bytes);
-    }
+    unmap_regions();
     if (scratch_.block != nullptr) ::munmap(scratch_.block, scratch_.block_bytes);
     for (Kept& kept : kept_) {
       if (kept.block != nullptr) ::munmap(kept.block, kept.block_bytes);
@@ -294,6 +292,18 @@ class Host {
     }
     if (prepare_ != nullptr && control->dirty_heap) prepare_the_one_before();
     if (prepare_ != nullptr) remember();
+  }
+
+  // In one go: they lie in the order of their addresses, and nothing else lies between them.
+  void unmap_regions() const {
+    if (mapped_count_ == 0) return;
+    const Region& last = mapped_[mapped_count_ - 1];
+    const std::uint64_t begin = mapped_[0].address, end = last.address + last.size_bytes;
+    ::munmap(reinterpret_cast<void*>(begin), end - begin);
+  }
+
+  void poison_scratch() const {
+    std::memset(scratch_.memory, static_cast<int>(control->poison), std::min(most_used_, scratch_.size_bytes));
   }
 
   // What was arranged before, of another shape as a rule, is prepared once more beside what is now: a program may hold
@@ -371,6 +381,7 @@ class Host {
   // As little as can be besides the calls: what is done here and not timed is CPU time in which work could hide.
   void run() {
     const std::uint32_t first = control->first, count = control->count, sequence = control->sequence;
+    if (control->poisons_first) poison_scratch();
     if (first != standing_first_ || count != standing_count_) stand(first, count);
     standing_count_ = 0;
     int statuses[kMostCalls];
