@@ -57,16 +57,22 @@ TEST_P(SlowPrecision, HalfPrecisionInsideIsFound) {
   const Task task = *suites::find_task(GetParam());
   const auto graph = ops::resolve(task);
   ASSERT_TRUE(graph.ok());
-  std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::InputClass::typical, 7);
-  const Rounding dense = round_first(*graph, inputs);
-  if (!dense.rounded) GTEST_SKIP() << "no float32 inputs that could be rounded";
-  if (dense.exact && !dense.found) GTEST_SKIP() << "the answer is exact, and rounding changed none of it";
-  if (dense.found) return;
-  Random random(7);
-  ASSERT_TRUE(judge::thin_out(*graph, inputs, random))
-      << "the largest error is " << dense.worst << " of what is allowed";
-  const Rounding thin = round_first(*graph, inputs);
-  EXPECT_TRUE(thin.found) << "the largest error is " << thin.worst << " of what is allowed";
+  // An examination has many draws of each kind, and an answer of one number may be right by chance in one of them.
+  double worst = 0;
+  for (const std::uint64_t seed : {7, 8, 9}) {
+    std::vector<Tensor> inputs = ops::draw_inputs(*graph, ops::InputClass::typical, seed);
+    const Rounding dense = round_first(*graph, inputs);
+    if (!dense.rounded) GTEST_SKIP() << "no float32 inputs that could be rounded";
+    if (dense.exact && !dense.found) GTEST_SKIP() << "the answer is exact, and rounding changed none of it";
+    if (dense.found) return;
+    Random random(seed);
+    ASSERT_TRUE(judge::thin_out(*graph, inputs, random))
+        << "the largest error is " << dense.worst << " of what is allowed";
+    const Rounding thin = round_first(*graph, inputs);
+    if (thin.found) return;
+    worst = std::max(worst, thin.worst);
+  }
+  ADD_FAILURE() << "the largest error is " << worst << " of what is allowed";
 }
 
 std::vector<std::string> names() {

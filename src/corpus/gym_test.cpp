@@ -66,7 +66,7 @@ TEST_F(AGym, JudgesWhatWasFilledIntoAHole) {
   const auto fill = [&](const std::string& answer) {
     return ask({{"task_text", kText}, {"prefix", prefix}, {"answer", answer}, {"suffix", suffix}});
   };
-  EXPECT_GT(fill("lap_ns 5000")["reward"].get<double>(), 0);
+  EXPECT_GT(fill("lap_ns 5000;")["reward"].get<double>(), 0);
   for (const char* escape : {"lap_ns 1\n}\n/*", "lap_ns 1 //", "lap_ns 1\n#if 0", "lap_ns 1 }"}) {
     const Json answer = fill(escape);
     if (std::string(escape).ends_with("//")) continue;  // the suffix begins a line
@@ -78,7 +78,7 @@ TEST_F(AGym, JudgesWhatWasFilledIntoAHole) {
   const auto whole = [&](const std::string& source) {
     return ask({{"task_text", kText}, {"prefix", prefix}, {"source", source}, {"suffix", suffix}});
   };
-  EXPECT_GT(whole(prefix + "lap_ns 4000" + suffix)["reward"].get<double>(), 0);
+  EXPECT_GT(whole(prefix + "lap_ns 4000;" + suffix)["reward"].get<double>(), 0);
   EXPECT_EQ(whole("KW_KERNEL(other) {\nlap_ns 1" + suffix)["stage"], "hole");
   EXPECT_EQ(whole(prefix + "lap_ns 1\n} // more\n")["reward"], 0);
 }

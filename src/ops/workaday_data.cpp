@@ -164,7 +164,7 @@ void make_outlier(std::span<float> values, Random& random) {
 }
 
 void make_offset(std::span<float> values, Random& random) {
-  const auto offset = static_cast<float>(random.sign() * std::exp2(random.uniform(4, 6)));
+  const auto offset = static_cast<float>(random.sign() * std::exp2(random.uniform(3, 4.5)));
   for (float& value : values) value = offset + std::clamp(value, -16.0F, 16.0F) / 16;
 }
 

@@ -53,7 +53,7 @@ void make_checkerboard(std::span<float> values, std::size_t row);
 void make_antisymmetric(std::span<float> values, std::size_t row);
 // All small, and one that is not.
 void make_outlier(std::span<float> values, Random& random);
-// Far from zero, beside how much they differ.
+// Far from zero, beside how much they differ; not as far as would leave nothing of a variance taken in one pass.
 void make_offset(std::span<float> values, Random& random);
 
 // In their last two axes: each map is flat, or all maps of an example are alike, or the sum of each is zero. Of short

@@ -224,7 +224,7 @@ TEST(SlowTakeAway, NothingUnusedIsLeft) {
   const std::string text = *read_file(folder.path() / "Conv2d_1x1_project.cpp");
   EXPECT_EQ(text.find("winograd"), std::string::npos);
   EXPECT_LT(std::ranges::count(text, '\n'),
-            1200);  // 1142 with the ways of ARM in vector.h and the threads that may be lent
+            1250);  // 1207 with the ways of ARM in vector.h and the threads that may be lent
   EXPECT_TRUE(
       succeeds("g++ -std=c++20 -march=native -I. -Wall -Wextra -Wunused-function -Werror -fsyntax-only "
                "Conv2d_1x1_project.cpp",

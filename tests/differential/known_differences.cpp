@@ -31,7 +31,8 @@ constexpr KnownDifference kDifferences[] = {
     {"LRN", "subnormal numbers",
      "compared, but a difference does not count there: ONNX Runtime makes infinities of some"},
     {"LSTM, GRU, RNN", "Softplus of large sums",
-     "compared where inputs are beyond 80, but a difference does not count there: ONNX Runtime's exponential overflows, "
+     "compared where inputs are beyond 80, but a difference does not count there: ONNX Runtime's exponential "
+     "overflows, "
      "and makes NaN of it"},
     {"LSTM", "clip", "ONNX's text would clip the cell's output too; neither ONNX Runtime nor we do"},
 };

@@ -31,7 +31,7 @@ struct Left {
 
   Left at(int64_t i, int64_t k) const { return {data + i * row + k * step, row, step}; }
 };
-// Row k of the right matrix begins at data + k * step.
+// Row k of the right matrix begins at data + k * step. Right is RightOf<float>.
 template <class T>
 struct RightOf {
   const T* data;

@@ -57,14 +57,14 @@ class ADiceSession : public testing::Test {
 
 TEST_F(ADiceSession, SamplesTwiceThenRepairsTheFunctionThatFails) {
   const std::vector<Round> rounds =
-      play({fenced(made_up_kernel("does_not_build")), fenced(made_up_kernel("wrong")), fenced("lap_ns 5000\n")}, 3);
+      play({fenced(made_up_kernel("does_not_build")), fenced(made_up_kernel("wrong")), fenced("lap_ns 5000;\n")}, 3);
   ASSERT_EQ(rounds.size(), 3u);
   EXPECT_EQ(rounds[0].role, RoundRole::coder);
   EXPECT_EQ(rounds[1].role, RoundRole::coder);
   EXPECT_EQ(rounds[2].role, RoundRole::debugger);
   EXPECT_EQ(rounds[2].parent, 1) << "what came further is repaired";
   EXPECT_TRUE(rounds[2].right()) << verdict_text(rounds[2]);
-  EXPECT_EQ(rounds[2].source, "#include <kernelwright.h>\nKW_KERNEL(call) {lap_ns 5000\n}\n")
+  EXPECT_EQ(rounds[2].source, "#include <kernelwright.h>\nKW_KERNEL(call) {lap_ns 5000;\n}\n")
       << "all around the hole survives byte for byte";
   EXPECT_NE(dice_asked()[2].find("KW_KERNEL(call) {/* HOLE */}"), std::string::npos) << dice_asked()[2];
   EXPECT_NE(dice_asked()[2].find("# The part as it was\n```cpp\n\nwrong\n"), std::string::npos) << dice_asked()[2];

@@ -57,7 +57,7 @@ TEST(CallsInARow, HaveTheirOwnArgumentsAndStatuses) {
 }
 
 TEST(CallsInARow, FindTheSameRubbishInAllRegistersAndAnotherOneTheNextTime) {
-  const Called called = call_five(note, 5), next = call_five(note, 70);
+  const Called called = call_five(note, 6), next = call_five(note, 71);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NE(called.noted[i].rsi, 0u);
     EXPECT_EQ(called.noted[i].r8, called.noted[i].rsi);
