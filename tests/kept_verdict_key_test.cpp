@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "base/files.h"
 #include "base/scratch.h"
@@ -37,6 +39,18 @@ TEST_F(KeptVerdictKey, ChangesWhenThePlainKernelIsEdited) {
   const fs::path file = folder_.path() / "kernels" / "plain" / "Relu.h";
   ASSERT_TRUE(write_file(file, *read_file(file) + "// edited\n").ok());
   EXPECT_NE(key_of(one_), before) << "a verdict against the old one would be shown";
+}
+
+// Kernels may include them by name.
+TEST_F(KeptVerdictKey, ChangesWhenASharedPartIsEdited) {
+  for (const auto& [device, part] :
+       {std::pair{std::string(), "cpu/parts/vector.h"}, {"cuda:emulated", "cuda/parts/rows.cuh"}}) {
+    if (!device.empty()) one_.device = device;
+    const std::string before = key_of(one_);
+    const fs::path file = folder_.path() / "kernels" / part;
+    ASSERT_TRUE(write_file(file, *read_file(file) + "// edited\n").ok());
+    EXPECT_NE(key_of(one_), before) << part;
+  }
 }
 
 TEST_F(KeptVerdictKey, ChangesWithTheDevice) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <filesystem>
+#include <set>
 #include <thread>
 
 #include "base/nearest.h"
@@ -135,6 +137,15 @@ std::string state_of(const std::string& file) {
   struct stat about {};
   if (::stat(file.c_str(), &about) != 0) return fmt::format("{}: none\n", file);
   return fmt::format("{}: {} bytes, {}.{:09}\n", file, about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+}
+
+std::string states_in(const std::filesystem::path& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) files.insert(entry.path().string());
+  std::string text;
+  for (const std::string& file : files) text += state_of(file);
+  return text;
 }
 
 std::vector<Tensor> read_outputs(const Outputs& outputs, const Instance& instance, std::size_t call,

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -305,6 +306,8 @@ BuildOptions build_options(const std::string& device);
 
 // A file as it is now, for an identity: writing it anew makes it another one.
 std::string state_of(const std::string& file);
+// Of all files of a folder that kw came with, likewise; nothing where there is no such folder.
+std::string states_in(const std::filesystem::path& folder);
 
 // What a kernel left in its outputs for a call, with the shapes that it found; *problem says what is impossible there.
 std::vector<Tensor> read_outputs(const Outputs& outputs, const Instance& instance, std::size_t call,

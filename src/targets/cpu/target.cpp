@@ -1,9 +1,6 @@
 // The CPU of this machine.
 #include "targets/target.h"
 
-#include <filesystem>
-#include <set>
-
 #include "base/files.h"
 #include "targets/cpu/about.h"
 #include "targets/cpu/device.h"
@@ -19,12 +16,7 @@ std::string identity(const std::string&) {
   // What kernels include.
   const auto data = data_folder();
   if (!data.ok()) return text;
-  std::set<std::string> headers = {(*data / "include" / "kernelwright.h").string()};
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(*data / "kernels" / "cpu" / "parts", error))
-    headers.insert(entry.path().string());
-  for (const std::string& header : headers) text += state_of(header);
-  return text;
+  return text + state_of((*data / "include" / "kernelwright.h").string()) + states_in(*data / "kernels/cpu/parts");
 }
 
 }  // namespace

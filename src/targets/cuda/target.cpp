@@ -19,12 +19,10 @@ std::string identity(const std::string& name) {
   std::string text = name + "\n";
   if (const auto version = read_file("/proc/driver/nvidia/version", 4096); version.ok()) text += *version;
   if (const auto toolkit = cuda::find_toolkit(); toolkit.ok()) text += state_of(toolkit->library);
-  if (name == cuda::kEmulated) {
-    if (const auto data = data_folder(); data.ok()) {
-      for (const char* file : {"device.h", "functions.h"}) {
-        text += state_of((*data / "kernels" / "cuda" / "emulated" / file).string());
-      }
-    }
+  if (const auto data = data_folder(); data.ok()) {
+    // What kernels include.
+    text += state_of((*data / "include" / "kernelwright_cuda.h").string()) + states_in(*data / "kernels/cuda/parts");
+    if (name == cuda::kEmulated) text += states_in(*data / "kernels/cuda/emulated");
   }
   return text + state_of("/usr/bin/g++");
 }
