@@ -97,9 +97,9 @@ start_machine() {
     -kernel "$cache/linux" -initrd "$folder/initrd" -append 'console=ttyAMA0 quiet' -netdev user,id=net,hostfwd=tcp:127.0.0.1:"$port"-:22 -device virtio-net-device,netdev=net,id=card \
     > "$folder/qemu.log" 2>&1 & machine=$!
 }
-# A command is only done when the next prompt comes: the emulator drops what it has not read of a connection that ends.
+# Whether the emulator took a command, which it did only when the next prompt comes: it drops what it has not read of a connection that ends.
 monitor() {
-  python3 - "$folder/monitor" "$1" << 'END' || true
+  python3 - "$folder/monitor" "$1" << 'END'
 import socket, sys
 
 monitor = socket.socket(socket.AF_UNIX)
@@ -109,6 +109,8 @@ said = b""
 for prompts, command in (1, sys.argv[2].encode() + b"\n"), (2, b""):
     while said.count(b"\n(qemu)") < prompts and (more := monitor.recv(4096)):
         said += more
+    if said.count(b"\n(qemu)") < prompts:
+        sys.exit(f"{sys.argv[2]}: the emulator ended the connection before its prompt")
     monitor.sendall(command)
 END
 }
@@ -165,8 +167,9 @@ while kill -0 "$batch" 2>/dev/null && ((done_cuts < cuts || done_kills < kills))
   elif ((done_cuts % 2 == 0)); then
     victim=$(pgrep -f "ssh .*-F $folder/config" | head -1 || true)
     [[ -z $victim ]] || { kill -KILL "$victim" 2>/dev/null && done_cuts=$((done_cuts + 1)); }
-  else
-    monitor 'set_link card off'; sleep 3; monitor 'set_link card on'
+  elif monitor 'set_link card off'; then
+    sleep 3
+    for ((i = 0; i < 20; ++i)); do monitor 'set_link card on' && break; sleep 1; done
     done_cuts=$((done_cuts + 1))
   fi
 done
